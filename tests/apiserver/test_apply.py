@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.apply_sequences import RECORDED, SEQUENCES, Step, config, service, tell_owners, tell_wanted
+from apiserver.apply_sequences import RECORDED, SEQUENCES, Step, config, tell_owners, tell_wanted
 from apiserver.embedded import Http
 from paddock.apiserver.http.requests import read_write_options
 from paddock.apiserver.objects.field_owners import (
@@ -54,37 +54,11 @@ async def test_it_makes_what_a_real_server_made_of_it(case: str, http: Http) -> 
 
 
 @pytest.mark.parametrize(
-    ("query", "kind", "status"),
-    [
-        ("?fieldManager=a", "apply", 201), ("", "apply", 422), ("?fieldManager=a&force=true", "merge", 422),
-        (f"?fieldManager={'a' * 129}", "apply", 422), ("?fieldManager=a%00", "apply", 422),
-    ],
-)  # fmt: skip
-async def test_an_apply_names_its_manager(http: Http, query: str, kind: str, status: int) -> None:
-    headers = {"Content-Type": f"application/{'apply-patch+yaml' if kind == 'apply' else 'merge-patch+json'}"}
-    data = msgspec.json.encode(config(k="1"))
-    got, said, _ = await http.ask(
-        "PATCH", f"/api/v1/namespaces/default/configmaps/x{query}", data=data, headers=headers
-    )
-    assert got == status, said
-
-
-@pytest.mark.parametrize(
     ("agent", "manager"),
     [("kubectl/v1.33 (linux)", "kubectl"), ("", "unknown"), ("ab\udce9c/1", "abc"), ("a" * 200, "a" * 128)],
 )
 def test_who_names_no_manager_is_called_by_its_program(agent: str, manager: str) -> None:
     assert read_write_options({}, agent).manager == manager
-
-
-async def test_a_conflict_says_who_owns_what(http: Http) -> None:
-    path = "/api/v1/namespaces/default/services/x"
-    await write(http, path, Step("a", service({"name": "http", "port": 80, "protocol": "TCP"})))
-    status, said = await write(http, path, Step("b", service({"name": "web", "port": 80, "protocol": "TCP"})))
-    assert (status, said["reason"], said["message"]) == (
-        409, "Conflict",
-        'Apply failed with 1 conflict: conflict with "a" using v1: .spec.ports[port=80,protocol="TCP"].name',
-    )  # fmt: skip
 
 
 async def test_an_object_that_nobody_applied_has_no_owners_and_then_those_before(http: Http) -> None:
@@ -134,7 +108,6 @@ async def test_a_dry_run_stores_nothing_and_an_apply_of_the_same_writes_nothing(
 
 # The pure part
 
-CONFIG = Shape(has_status=False)
 SCHEMA = {
     "properties": {
         "spec": {

@@ -18,7 +18,6 @@ from paddock.apiserver.objects.garbage import (
     plan_collection,
 )
 from paddock.apiserver.objects.in_process import LocalApi
-from paddock.kube.errors import NotFound
 from paddock.kube.meta import CONFIG_MAPS, CRDS, NAMESPACES, PODS, name_of, owner_reference, uid_of
 from support.waiting import until
 
@@ -160,15 +159,6 @@ async def test_dependents_are_deleted_with_their_owner(api: LocalApi, propagatio
         await until(lambda name=name: is_gone(api, CONFIG_MAPS, name))
 
 
-async def test_orphans_stay_without_their_owner_reference(api: LocalApi) -> None:
-    await _family(api)
-    await api.delete(CONFIG_MAPS, "default", "parent", propagation="Orphan")
-    await until(lambda: is_gone(api, CONFIG_MAPS, "parent"))
-    child = await api.get(CONFIG_MAPS, "default", "child")
-    assert "ownerReferences" not in child["metadata"]
-    assert await api.get(CONFIG_MAPS, "default", "grandchild")
-
-
 async def test_foreground_waits_for_the_grace_period_of_a_pod(api: LocalApi) -> None:
     parent = await api.create(CONFIG_MAPS, config_map("parent"), namespace="default")
     await api.create(PODS, pod(ownerReferences=[owner_reference(parent)]), namespace="default")
@@ -228,15 +218,6 @@ async def test_collection_continues_after_a_crash(tmp_path: Path) -> None:
     again = await LocalApi.open(tmp_path)
     await until(lambda: is_gone(again, CONFIG_MAPS, "grandchild"))
     await again.close()
-
-
-async def test_a_namespace_is_deleted_with_its_custom_objects(widgets: LocalApi) -> None:
-    await widgets.create(NAMESPACES, {"metadata": {"name": "team"}})
-    await widgets.create(WIDGETS, widget(), namespace="team")
-    await widgets.delete(NAMESPACES, "", "team")
-    await until(lambda: is_gone(widgets, NAMESPACES, "team"))
-    with pytest.raises(NotFound):
-        await widgets.get(WIDGETS, "team", "w")
 
 
 async def test_a_crd_waits_for_objects_with_finalizers(widgets: LocalApi) -> None:

@@ -119,42 +119,18 @@ def read_spec(strict=True, **spec):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("size", "two", 'Invalid value: "two": spec.size in body must be of type integer: "string"'),
-        ("size", 0, "Invalid value: 0: spec.size in body should be greater than or equal to 1"),
-        ("size", 11, "Invalid value: 11: spec.size in body should be less than or equal to 10"),
-        ("size", 1.5, 'must be of type integer: "number"'),
-        ("size", 10**9, "should be less than or equal to 10"),
         ("size", 10**400, "must be of type integer"),
         ("size", True, 'must be of type integer: "boolean"'),
         ("size", None, "Required value"),
-        ("ratio", 0, "should be greater than 0"),
-        ("ratio", 1, "should be less than 1"),
         ("ratio", math.nan, "must be of type number"),
         ("ratio", math.inf, "must be of type number"),
-        ("step", 7, "should be a multiple of 5"),
         ("count", 2**31, "must be of type int32"),
-        ("color", "green", 'Unsupported value: "green": supported values: "red", "blue"'),
-        ("code", "a", "should be at least 2 chars long"),
-        ("code", "abcd", "Too long: may not be more than 3 bytes"),
-        ("code", "AB", "spec.code in body should match '^[a-z]+$'"),
-        ("when", "yesterday", "must be of type date-time"),
-        ("names", [], "should have at least 1 items"),
-        ("names", ["a", "b", "c"], "Too many: 3: must have at most 2 items"),
-        ("names", {}, 'must be of type array: "object"'),
         ("port", 1.5, 'must be of type integer,string: "number"'),
         ("port", [], "must be of type integer,string"),
-        ("table", {"a": 1, "b": 2, "c": 3}, "Too many: 3: must have at most 2 items"),
-        ("inner", [], 'must be of type object: "array"'),
         ("inner", None, None),
-        ("maybe", None, None),
-        ("either", {}, "must validate one and only one schema (oneOf)"),
-        ("either", {"a": "1", "b": "2"}, "must validate one and only one schema (oneOf)"),
         ("either", {"a": "1"}, None),
         ("amount", 3, None),
         ("amount", "3", None),
-        ("never", "x", "must not validate the schema (not)"),
-        ("port", "http", None),
-        ("size", 3.0, None),
         ("when", "2026-11-20T08:12:00Z", None),
     ],
 )
@@ -173,10 +149,6 @@ def test_a_value_is_judged_by_its_schema(name, value, message):
 @pytest.mark.parametrize(
     ("name", "value", "field"),
     [
-        ("names", ["a", "a"], "spec.names[1]"),
-        ("ports", [{"n": 1}, {"n": 2}, {"n": 1}], "spec.ports[2]"),
-        ("names", ["a", 1], "spec.names[1]"),
-        ("table", {"a": "x"}, "spec.table.a"),
         ("open", {"n": "x"}, "spec.open.n"),
         ("object", {"kind": "Pod"}, "spec.object.apiVersion"),
     ],
@@ -185,16 +157,6 @@ def test_a_wrong_part_is_named_by_its_path(name, value, field):
     with pytest.raises(Invalid) as refused:
         read_spec(**{name: value})
     assert [cause.field for cause in refused.value.causes] == [field]
-
-
-def test_a_missing_field_is_required():
-    with pytest.raises(Invalid, match=r'Widget.shop.example.org "x" is invalid: spec.size: Required value'):
-        read_object(WIDGETS, {**WIDGET, "spec": {}}, strict=True)
-
-
-def test_defaults_are_filled_in_also_inside_defaults():
-    assert read_spec() == {"size": 2, "color": "red", "inner": {"depth": 3}}
-    assert read_spec(color=None)["color"] == "red"
 
 
 def test_a_whole_number_is_stored_as_one():
@@ -253,39 +215,14 @@ def test_a_definition_says_what_is_served():
     assert served.custom and served.storage and served.resource.namespaced
 
 
-def test_a_version_that_is_not_served_is_left_out():
-    old = {**CRD["spec"]["versions"][0], "name": "v1beta1", "served": False, "storage": False}
-    crd = changed(CRD, ("spec", "versions"), [*CRD["spec"]["versions"], old])
-    assert [served.resource.version for served in read_crd(crd)] == ["v1"]
-
-
 @pytest.mark.parametrize(
     ("path", "value", "field", "message"),
     [
-        (("metadata", "name"), "widget.shop.example.org", "metadata.name", 'spec.names.plural+"."+spec.group'),
-        (("spec", "scope"), "World", "spec.scope", 'supported values: "Cluster", "Namespaced"'),
         (("spec", "group"), "Shop", "spec.group", "RFC 1123 subdomain"),
-        (("spec", "names", "plural"), "Widgets", "metadata.name", "widgets"),
-        (("spec", "versions"), [], "spec.versions", "must have exactly one version marked as storage version"),
-        ((*VERSION, "storage"), False, "spec.versions", "must have exactly one version marked as storage version"),
-        ((*VERSION, "schema"), ..., "spec.versions[0].schema.openAPIV3Schema", "schemas are required"),
-        ((*ROOT, "type"), "string", "spec.versions[0].schema.openAPIV3Schema.type", "must be object at the root"),
-        ((*ROOT, "properties", "spec"), {},
-         "spec.versions[0].schema.openAPIV3Schema.properties[spec].type", "Required value"),
-        ((*ROOT, "properties", "spec", "type"), "int",
-         "spec.versions[0].schema.openAPIV3Schema.properties[spec].type", "Unsupported value"),
-        ((*ROOT, "properties", "spec", "pattern"), "(",
-         "spec.versions[0].schema.openAPIV3Schema.properties[spec].pattern", "must be a valid regular expression"),
         ((*ROOT, "properties", "spec", "pattern"), "(?=a)",
          "spec.versions[0].schema.openAPIV3Schema.properties[spec].pattern", "invalid or unsupported Perl syntax"),
-        ((*ROOT, "properties", "spec"), {"type": "array"},
-         "spec.versions[0].schema.openAPIV3Schema.properties[spec].items", "Required value"),
         ((*ROOT, "properties", "spec", "minimum"), "1",
          "spec.versions[0].schema.openAPIV3Schema.properties[spec].minimum", "must be of type"),
-        ((*VERSION, "additionalPrinterColumns", 0, "type"), "text",
-         "spec.versions[0].additionalPrinterColumns[0].type", "Unsupported value"),
-        ((*VERSION, "additionalPrinterColumns", 0, "jsonPath"), ".a[",
-         "spec.versions[0].additionalPrinterColumns[0].jsonPath", "is not a path"),
         ((*VERSION, "additionalPrinterColumns", 0, "jsonPath"), "." + "a" * 2_000,
          "spec.versions[0].additionalPrinterColumns[0].jsonPath", "a path has at most 1024 characters"),
         ((*VERSION, "additionalPrinterColumns"), [{"name": "x", "type": "string", "jsonPath": ".x"}] * 101,

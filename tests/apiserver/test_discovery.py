@@ -1,28 +1,10 @@
 """Discovery: the legacy and the aggregated form must agree."""
 
-import pytest
-
+from apiserver.embedded import widget_crd
 from paddock.apiserver.kinds import discovery
 from paddock.apiserver.kinds.registry import Registry, read_kinds
 
-CRD = {
-    "metadata": {"name": "widgets.example.org"},
-    "spec": {
-        "group": "example.org",
-        "scope": "Namespaced",
-        "names": {"plural": "widgets", "kind": "Widget", "shortNames": ["wd"], "categories": ["all"]},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object"}},
-                "subresources": {"status": {}},
-            }
-        ],
-    },
-}
-REGISTRY = Registry().with_kinds(read_kinds(CRD))
+REGISTRY = Registry().with_kinds(read_kinds(widget_crd()))
 
 
 def entries(group, version):
@@ -58,16 +40,6 @@ def test_custom_kinds_are_listed_beside_built_in_ones():
     assert "" not in groups
     assert entries("example.org", "v1")["widgets/status"]["kind"] == "Widget"
     assert discovery.build_group(REGISTRY, "example.org")["kind"] == "APIGroup"
-
-
-@pytest.mark.parametrize(("group", "version"), [("nobody.org", "v1"), ("apps", "v2"), ("", "v2")])
-def test_a_version_that_is_not_served_has_no_document(group, version):
-    assert discovery.build_resource_list(REGISTRY, group, version) is None
-
-
-def test_a_group_that_is_not_served_has_no_document():
-    assert discovery.build_group(REGISTRY, "nobody.org") is None
-    assert discovery.build_group(REGISTRY, "") is None
 
 
 def test_both_forms_list_the_same_resources():

@@ -7,20 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.embedded import WIDGETS, Follower, config_map, is_gone, pod, widget, widget_crd
+from apiserver.embedded import WIDGETS, Follower, config_map, is_gone, widget, widget_crd
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import (
-    AlreadyExists,
     BadRequest,
     Conflict,
     Forbidden,
-    Invalid,
     NotFound,
     Unavailable,
-    UnsupportedMediaType,
     is_namespace_terminating,
 )
-from paddock.kube.meta import CONFIG_MAPS, CRDS, NAMESPACES, NODES, PODS
+from paddock.kube.meta import CONFIG_MAPS, CRDS, NAMESPACES, NODES
 from support.waiting import until
 
 
@@ -28,13 +25,6 @@ async def test_a_new_cluster_has_its_namespaces_and_nothing_else(api: LocalApi) 
     names = [found["metadata"]["name"] for found in (await api.list(NAMESPACES)).items]
     assert names == ["default", "kube-system", "kubeflow", "paddle-system"]
     assert not (await api.list(NODES)).items
-
-
-async def test_what_is_created_is_read_back(api: LocalApi) -> None:
-    created = await api.create(CONFIG_MAPS, config_map() | {"data": {"a": "b"}}, namespace="default")
-    assert await api.get(CONFIG_MAPS, "default", "c") == created
-    with pytest.raises(AlreadyExists, match='configmaps "c" already exists'):
-        await api.create(CONFIG_MAPS, config_map(), namespace="default")
 
 
 @pytest.mark.parametrize("field", ["name", "uid"])
@@ -52,21 +42,6 @@ async def test_names_are_generated_apart(api: LocalApi) -> None:
     names = {one["metadata"]["name"] for one in made}
     assert len(names) == 20
     assert all(name.startswith("x-") and len(name) == 7 for name in names)
-
-
-async def test_a_namespace_must_exist(api: LocalApi) -> None:
-    with pytest.raises(NotFound, match='namespaces "nowhere" not found'):
-        await api.create(CONFIG_MAPS, config_map(), namespace="nowhere")
-
-
-async def test_a_dry_run_changes_nothing(api: LocalApi) -> None:
-    made = await api.create(CONFIG_MAPS, config_map(), namespace="default", dry_run=True)
-    assert made["metadata"]["uid"]
-    assert await is_gone(api, CONFIG_MAPS, "c")
-    stored = await api.create(CONFIG_MAPS, config_map(), namespace="default")
-    changed = await api.replace(CONFIG_MAPS, stored | {"data": {"a": "new"}}, dry_run=True)
-    assert changed["data"] == {"a": "new"}
-    assert await api.get(CONFIG_MAPS, "default", "c") == stored
 
 
 async def test_of_two_writers_one_conflicts(api: LocalApi) -> None:
@@ -100,63 +75,10 @@ async def test_a_custom_kind_is_served_from_its_creation_to_its_deletion(api: Lo
     assert not (await api.list(WIDGETS)).items
 
 
-async def test_the_status_of_a_custom_kind_has_its_own_subresource(widgets: LocalApi) -> None:
-    created = await widgets.create(WIDGETS, widget(size=1) | {"status": {"phase": "Forged"}}, namespace="default")
-    assert "status" not in created
-    await widgets.patch(WIDGETS, "default", "w", {"status": {"phase": "Forged"}, "spec": {"size": 2}})
-    patched = await widgets.patch(
-        WIDGETS, "default", "w", {"status": {"phase": "Done"}, "spec": {"size": 9}}, subresource="status"
-    )
-    assert (patched["spec"], patched["status"]) == ({"size": 2}, {"phase": "Done"})
-    assert patched["metadata"]["generation"] == 2
-
-
-async def test_a_strategic_patch_is_for_built_in_kinds(widgets: LocalApi) -> None:
-    await widgets.create(WIDGETS, widget(), namespace="default")
-    with pytest.raises(UnsupportedMediaType):
-        await widgets.patch(WIDGETS, "default", "w", {}, kind="strategic")
-
-
-async def test_a_patch_that_leaves_an_invalid_object_is_refused(widgets: LocalApi) -> None:
-    await widgets.create(WIDGETS, widget(), namespace="default")
-    with pytest.raises(Invalid, match=r"spec\.size"):
-        await widgets.patch(WIDGETS, "default", "w", {"spec": {"size": "big"}})
-    assert (await widgets.get(WIDGETS, "default", "w"))["spec"] == {"size": 3}
-
-
-async def test_scale_goes_through_its_subresource(widgets: LocalApi) -> None:
-    await widgets.create(WIDGETS, widget(), namespace="default")
-    scale = await widgets.patch(WIDGETS, "default", "w", {"spec": {"replicas": 4}}, subresource="scale")
-    assert (scale["kind"], scale["spec"]) == ("Scale", {"replicas": 4})
-    assert (await widgets.get(WIDGETS, "default", "w"))["spec"]["replicas"] == 4
-
-
-async def test_a_pod_is_bound_once_and_ends_with_grace(api: LocalApi) -> None:
-    await api.create(PODS, pod(), namespace="default")
-    binding = {"target": {"kind": "Node", "name": "n1"}}
-    await api.create(PODS, binding, namespace="default", name="p", subresource="binding")
-    with pytest.raises(Conflict):
-        await api.create(PODS, binding, namespace="default", name="p", subresource="binding")
-    await api.delete(PODS, "default", "p")
-    going = await api.get(PODS, "default", "p")
-    assert going["metadata"]["deletionGracePeriodSeconds"] == 30
-    await api.delete(PODS, "default", "p", uid=going["metadata"]["uid"], grace=0)
-    with pytest.raises(NotFound):
-        await api.get(PODS, "default", "p")
-
-
 async def test_a_delete_of_another_of_the_same_name_conflicts(api: LocalApi) -> None:
     await api.create(CONFIG_MAPS, config_map(), namespace="default")
     with pytest.raises(Conflict):
         await api.delete(CONFIG_MAPS, "default", "c", uid="of-an-earlier-one")
-
-
-async def test_an_object_with_a_finalizer_is_deleted_when_the_finalizer_is_removed(api: LocalApi) -> None:
-    await api.create(CONFIG_MAPS, config_map(finalizers=["a.example/b"]), namespace="default")
-    await api.delete(CONFIG_MAPS, "default", "c")
-    assert (await api.get(CONFIG_MAPS, "default", "c"))["metadata"]["deletionTimestamp"]
-    await api.patch(CONFIG_MAPS, "default", "c", {"metadata": {"finalizers": None}})
-    assert await is_gone(api, CONFIG_MAPS, "c")
 
 
 async def test_a_deleted_namespace_is_emptied_and_refuses_new_objects(api: LocalApi) -> None:

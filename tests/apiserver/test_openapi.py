@@ -5,32 +5,13 @@ import json
 
 import pytest
 
+from apiserver.embedded import widget_crd
 from paddock.apiserver.kinds import openapi
 from paddock.apiserver.kinds.refused import explain_refused, list_refused
 from paddock.apiserver.kinds.registry import Registry, read_kinds
 
-CRD = {
-    "metadata": {"name": "widgets.shop.example.org"},
-    "spec": {
-        "group": "shop.example.org",
-        "scope": "Namespaced",
-        "names": {"plural": "widgets", "kind": "Widget"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}},
-                    }
-                },
-                "subresources": {"status": {}},
-            }
-        ],
-    },
-}
+CRD = widget_crd(subresources={"status": {}})
+CRD["spec"]["group"], CRD["metadata"]["name"] = "shop.example.org", "widgets.shop.example.org"
 REGISTRY = Registry().with_kinds(read_kinds(CRD))
 ALL = [(group, version) for group in REGISTRY.groups() for version in REGISTRY.versions(group)]
 REFUSED = [(each.resource.group, each.resource.version) for each in list_refused(REGISTRY)]
@@ -96,8 +77,8 @@ def test_a_schema_has_the_name_and_the_fields_of_its_kind():
     assert schema["x-kubernetes-group-version-kind"] == [
         {"group": "shop.example.org", "version": "v1", "kind": "Widget"}
     ]
-    assert schema["properties"]["spec"]["properties"]["size"] == {"type": "integer"}
-    assert set(schema["properties"]) == {"apiVersion", "kind", "metadata", "spec"}
+    assert schema["properties"]["spec"]["properties"]["size"] == {"type": "integer", "default": 3}
+    assert set(schema["properties"]) == {"apiVersion", "kind", "metadata", "spec", "status"}
 
 
 def test_the_index_changes_only_with_a_document():
@@ -109,10 +90,6 @@ def test_the_index_changes_only_with_a_document():
     after = openapi.build_index(REGISTRY.with_kinds(read_kinds(changed)))["paths"]
     assert {path for path in before if before[path] != after[path]} == {"apis/shop.example.org/v1"}
     assert before["api/v1"]["serverRelativeURL"].startswith("/openapi/v3/api/v1?hash=")
-
-
-def test_a_group_version_that_is_not_served_has_no_document():
-    assert openapi.build_document(REGISTRY, "nobody.org", "v1") == b""
 
 
 def test_a_kind_that_is_not_served_is_described_by_what_to_do_instead():

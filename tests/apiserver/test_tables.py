@@ -118,12 +118,6 @@ def test_a_table_carries_columns_cells_and_metadata():
     }
 
 
-def test_a_row_contains_what_include_object_asks_for():
-    obj = pod(RUNNING)
-    assert build_table(served("pods"), [obj], "1", NOW, include="Object")["rows"][0]["object"] == obj
-    assert "object" not in build_table(served("pods"), [obj], "1", NOW, include="None")["rows"][0]
-
-
 META = {"name": "x", "creationTimestamp": format_time(NOW - 200)}
 
 

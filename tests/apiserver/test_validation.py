@@ -64,40 +64,19 @@ LABEL = "a lowercase RFC 1123 label must consist of lower case alphanumeric char
 @pytest.mark.parametrize(
     ("path", "value", "field", "message"),
     [
-        (("metadata", "name"), "Trainer", "metadata.name", f'Invalid value: "Trainer": {SUBDOMAIN}'),
-        (("metadata", "name"), "x" * 300, "metadata.name", "must be no more than 253 characters"),
-        (("metadata", "name"), ..., "metadata.name", "Required value: name or generateName is required"),
         (("metadata", "name"), 7, "metadata.name", 'metadata.name in body must be of type string: "integer"'),
         (("metadata", "namespace"), "a.b", "metadata.namespace", LABEL),
         (("metadata", "labels"), {"a": 1}, "metadata.labels.a", 'must be of type string: "integer"'),
-        (("metadata", "labels"), {"a/b/c": "x"}, "metadata.labels", "prefix part a lowercase RFC 1123 subdomain"),
-        (("metadata", "labels"), {"a": "no spaces"}, "metadata.labels", "a valid label must be an empty string or"),
-        (("metadata", "annotations"), {"!": ""}, "metadata.annotations", "name part must consist of"),
-        (("metadata", "ownerReferences"), [{"kind": "X", "name": "x", "apiVersion": "v1", "uid": ""}],
-         "metadata.ownerReferences[0].uid", "uid must not be empty"),
-        (("spec",), ..., "spec.containers", "Required value"),
-        (("spec", "containers"), ..., "spec.containers", "Required value"),
-        (("spec", "containers"), [], "spec.containers", "Required value"),
         (("spec", "containers"), "sh", "spec.containers",
          'Invalid value: "sh": spec.containers in body must be of type array: "string"'),
-        (("spec", "restartPolicy"), "Sometimes", "spec.restartPolicy",
-         'Unsupported value: "Sometimes": supported values: "Always", "Never", "OnFailure"'),
         (("spec", "terminationGracePeriodSeconds"), -1, "spec.terminationGracePeriodSeconds",
          "greater than or equal to 0"),
         (("spec", "terminationGracePeriodSeconds"), 10**40, "spec.terminationGracePeriodSeconds",
          "must be of type integer"),
         (("spec", "hostNetwork"), "yes", "spec.hostNetwork", 'must be of type boolean: "string"'),
         (("spec", "activeDeadlineSeconds"), True, "spec.activeDeadlineSeconds", 'must be of type integer: "boolean"'),
-        (("spec", "activeDeadlineSeconds"), 0, "spec.activeDeadlineSeconds", "must be between 1 and 2147483647"),
         (("spec", "nodeSelector"), {"a b": "c"}, "spec.nodeSelector", "name part must consist of"),
         (("spec", "hostname"), "a.b", "spec.hostname", LABEL),
-        (("spec", "volumes"), [{"name": "data"}, {"name": "data"}], "spec.volumes[1].name", 'Duplicate value: "data"'),
-        ((*C, "name"), "Paddle", "spec.containers[0].name", LABEL),
-        ((*C, "name"), "", "spec.containers[0].name", "Required value"),
-        ((*C, "image"), ..., "spec.containers[0].image", "Required value"),
-        ((*C, "imagePullPolicy"), "Maybe", "spec.containers[0].imagePullPolicy", "Unsupported value"),
-        ((*C, "volumeMounts", 0, "name"), "dat", "spec.containers[0].volumeMounts[0].name", 'Not found: "dat"'),
-        ((*C, "volumeMounts", 0, "mountPath"), ..., "spec.containers[0].volumeMounts[0].mountPath", "Required value"),
         ((*V, "configMap"), {"items": [{"key": "k", "path": "/x"}]}, f"{AT}.configMap.items[0].path", "relative path"),
         ((*V, "secret"), {"items": [{"key": "k", "path": "a/../x"}]}, f"{AT}.secret.items[0].path", "not contain '..'"),
         ((*V, "configMap"), {"items": [{"key": "", "path": "..x"}]}, f"{AT}.configMap.items[0].path", "not start with"),
@@ -117,19 +96,14 @@ LABEL = "a lowercase RFC 1123 label must consist of lower case alphanumeric char
         ((*C, "workingDir"), "/\0", "spec.containers[0].workingDir", "NUL"),
         ((*C, "volumeMounts", 0, "mountPath"), "/\0", "spec.containers[0].volumeMounts[0].mountPath", "NUL"),
         ((*V, "hostPath"), {"path": "/\0"}, f"{AT}.hostPath.path", "NUL"),
-        ((*C, "volumeMounts", 0, "subPath"), "../x", "spec.containers[0].volumeMounts[0].subPath", "relative path"),
-        ((*C, "env", 0, "name"), "1A", "spec.containers[0].env[0].name", "a valid environment variable name must"),
         ((*C, "env", 0, "value"), 1, "spec.containers[0].env[0].value", 'must be of type string: "integer"'),
         ((*C, "env", 0, "valueFrom"), {}, "spec.containers[0].env[0].valueFrom", "may not be specified when `value`"),
-        ((*C, "ports", 0, "containerPort"), 70000, "spec.containers[0].ports[0].containerPort", "between 1 and 65535"),
         ((*C, "ports", 0, "protocol"), "tcp", "spec.containers[0].ports[0].protocol", "Unsupported value"),
         ((*C, "resources", "limits", "cpu"), "half", "spec.containers[0].resources.limits[cpu]", "must be a quantity"),
         ((*C, "resources", "limits", "cpu"), "-1", "spec.containers[0].resources.limits[cpu]",
          "greater than or equal to 0"),
         ((*C, "resources", "limits", "cpu"), [1], "spec.containers[0].resources.limits.cpu",
          "must be of type integer,string"),
-        ((*C, "resources", "requests"), {"cpu": "2"}, "spec.containers[0].resources.requests", "cpu limit of 500m"),
-        (("spec", "initContainers"), [{"name": "paddle", "image": "x"}], "spec.containers[0].name", "Duplicate value"),
     ],
 )  # fmt: skip
 def test_a_wrong_pod_is_refused_with_the_field_and_the_reason(path, value, field, message):
@@ -145,12 +119,6 @@ def test_all_errors_come_at_once_in_one_sentence():
     assert ", metadata.name: Invalid value: " in refused.value.message
     assert refused.value.message.endswith("]")
     assert (refused.value.kind, refused.value.name) == ("Pod", "A")
-
-
-def test_one_error_has_no_brackets():
-    with pytest.raises(Invalid) as refused:
-        read(changed(POD, (*C, "image"), ...))
-    assert refused.value.message == 'Pod "trainer" is invalid: spec.containers[0].image: Required value'
 
 
 def test_a_pod_gets_the_defaults_of_kubernetes():
@@ -252,23 +220,9 @@ def test_a_missing_kind_is_that_of_the_path():
 SERVICE = {"metadata": {"name": "ps-0"}, "spec": {"clusterIP": "None", "ports": [{"port": 2379}]}}
 
 
-def test_a_service_gets_its_defaults_and_stays_headless():
-    spec = read(SERVICE, REGISTRY.find("", "v1", "services"))["spec"]
-    assert (spec["type"], spec["clusterIP"]) == ("ClusterIP", "None")
-    assert spec["ports"] == [{"port": 2379, "protocol": "TCP", "targetPort": 2379}]
-
-
 @pytest.mark.parametrize(
     ("plural", "manifest", "field", "message"),
     [
-        ("services", {**SERVICE, "metadata": {"name": "0-ps"}}, "metadata.name", "a DNS-1035 label must consist of"),
-        ("services", {"metadata": {"name": "x"}, "spec": {}}, "spec.ports", "Required value"),
-        ("services", changed(SERVICE, ("spec", "ports"), [{"port": 1}, {"port": 2, "name": "b"}]),
-         "spec.ports[0].name", "Required value"),
-        ("services", changed(SERVICE, ("spec", "type"), "External"), "spec.type", "Unsupported value"),
-        ("namespaces", {"metadata": {"name": "a.b"}}, "metadata.name", LABEL),
-        ("configmaps", {"metadata": {"name": "x"}, "data": {"a/b": "c"}}, "data[a/b]", "a valid config key must"),
-        ("configmaps", {"metadata": {"name": "x"}, "data": {"..": "c"}}, "data[..]", "must not be '..'"),
         ("configmaps", {"metadata": {"name": "x"}, "binaryData": {".": ""}}, "binaryData[.]", "must not be '.'"),
         ("secrets", {"metadata": {"name": "x"}, "stringData": {"..a": "b"}}, "data[..a]", "must not start with '..'"),
         ("configmaps", {"metadata": {"name": "x"}, "data": {"a": "ä" * 2**19, "b": "x"}}, "data", "Too long"),
@@ -296,20 +250,9 @@ def test_a_secret_that_is_not_encoded_is_not_repeated_in_the_message():
     assert "pass word" not in refused.value.message
 
 
-def test_string_data_becomes_data():
-    secret = read({"metadata": {"name": "x"}, "stringData": {"a": "b"}}, REGISTRY.find("", "v1", "secrets"))
-    assert secret["data"] == {"a": "Yg=="}
-    assert "stringData" not in secret
-
-
 def test_a_cluster_scoped_object_has_no_namespace():
     node = read({"metadata": {"name": "n", "namespace": "default"}}, REGISTRY.find("", "v1", "nodes"))
     assert node["metadata"] == {"name": "n"}
-
-
-def test_rbac_names_need_not_be_dns_names():
-    role = {"metadata": {"name": "system:node"}, "rules": []}
-    assert read(role, REGISTRY.find("rbac.authorization.k8s.io", "v1", "clusterroles"))["metadata"]["name"]
 
 
 def test_a_binding_and_a_scale_are_read_as_their_own_kinds():

@@ -308,12 +308,13 @@ def read_texts(made: Made) -> list[bytes]:
 
 def test_each_world_is_told_something_of_its_own(tmp_path: Path) -> None:
     """So that the test above compares more than two empty answers."""
-    said = {}
+    said, explained = dict[str, str](), dict[str, str]()
     for name, world in WORLDS.items():
         client, place = serve(world, tmp_path / name.replace(" ", "-") / "node", local=True)
         lines, _ = asyncio.run(explain_verb._explain(client, place, "default", "demo", "en"))
         found = asyncio.run(examine_job(client, place, "default", "demo", ignore))
-        said[name] = "\n".join([*lines, *(str(each.what) for each in found.findings)])
+        explained[name] = "\n".join(lines)
+        said[name] = "\n".join([explained[name], *(str(each.what) for each in found.findings)])
     wanted = {
         "failed": "since run 1, which completed: ",
         "waits for room": "asks for 2 GPUs; this cluster has none",
@@ -326,6 +327,7 @@ def test_each_world_is_told_something_of_its_own(tmp_path: Path) -> None:
     }
     for name, words in wanted.items():
         assert words in said[name], (name, said[name])
+    assert wanted["silent"] in explained["silent"], "doctor says it, too"
 
 
 def test_a_long_log_is_cut_and_that_is_said_inside_and_outside(

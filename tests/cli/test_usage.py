@@ -56,6 +56,7 @@ spec:
         ),
         (["port-forward", "mnist", "80"], "`paddock forward mnist 8080` leads a port of this machine to one of a pod"),
         (["nodes"], "`paddock status` shows what the cluster runs on, `paddock queue` what of it is free"),
+        (["simulate"], "`paddock rehearse job.yaml` starts all ranks of a cluster's job on this machine"),
         (["squeue", "-u", "me"], "there is no verb 'squeue': `paddock queue` lists what runs and what waits for room"),
         (["queue", "-o", "yaml"], "'yaml' is not one of"),
         (["job.yaml"], "there is no verb 'job.yaml': `paddock run job.yaml` runs a manifest"),

@@ -100,13 +100,6 @@ async def test_a_restart_is_marked_with_its_cause(tmp_path: Path) -> None:
     assert page.count(f"Attempt 1 began at step 2. {why}") == 1, "once for all charts"
 
 
-async def test_without_numbers_the_forms_that_are_read_are_shown(tmp_path: Path) -> None:
-    keep_run(tmp_path)
-    keep_log(tmp_path, "worker-0", "hello\n")
-    page = await read(tmp_path)
-    assert "No line with numbers of a training was found" in page and "Epoch [10/100], Loss: 1.1248" in page
-
-
 async def test_without_numbers_the_nearest_line_is_shown_with_what_stood_in_the_way(tmp_path: Path) -> None:
     keep_run(tmp_path)
     keep_log(tmp_path, "worker-0", "hello\nstep 3 loss: <unknown>\n")

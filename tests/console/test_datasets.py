@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE, build_manifest
+from console.test_pages import text_of
 from paddock.console.backend import Backend
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Create
@@ -62,12 +63,6 @@ def build_job(name: str = "demo", mounts: str = "", claim: str = "", phase: str 
         volume = {"name": "data", "persistentVolumeClaim": {"claimName": claim, "readOnly": True}}
         job["spec"]["worker"]["template"]["spec"]["volumes"] = [volume]
     return {**job, "status": {"phase": phase}}
-
-
-def text_of(page: str) -> str:
-    """What a reader sees of <main>."""
-    main = page[page.index("<main") : page.index("</main>")]
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", main)).split())
 
 
 def button_of(page: str, name: str) -> str:
@@ -124,13 +119,6 @@ async def test_the_list_is_filtered_by_namespace_and_name(tmp_path: Path, query:
         page = await place.read(f"/datasets{query}")
     assert set(re.findall(r'data-key="Enter">(\w+)<', page)) == shown
     assert ("No dataset fits" in page) == (not shown)
-
-
-async def test_an_empty_list_says_how_to_make_the_first(tmp_path: Path) -> None:
-    async with serve_place({DATASETS: []}, tmp_path) as place:
-        page = await place.read("/datasets")
-    assert "There is no dataset yet." in page and "paddock dataset create NAME --from URL" in page
-    assert 'href="/new-dataset"' in page
 
 
 async def test_a_list_of_many_has_pages(tmp_path: Path) -> None:

@@ -61,14 +61,6 @@ async def test_a_job_is_compared_with_its_manifest_also_before_it_has_printed(tm
     assert "paddock get jobs demo -o yaml" in said
 
 
-async def test_a_healthy_job_says_what_was_looked_at(tmp_path: Path) -> None:
-    keep(tmp_path, (LOGS / "single.log").read_text())
-    job = build_job(["python", "-m", "paddle.distributed.launch", "train.py"], phase="Completed")
-    said = text_of(await read_page(tmp_path, job))
-    assert "Nothing was found." in said
-    assert "Looked at: 0 pods, 1 log with 48 lines. Terminal paddock doctor demo" in said
-
-
 async def test_a_job_that_failed_is_never_told_that_nothing_was_found(tmp_path: Path) -> None:
     said = text_of(await read_page(tmp_path, build_job(["python", "train.py"])))
     assert "Nothing was found." not in said
@@ -93,22 +85,6 @@ async def test_a_log_that_grows_is_read_on(tmp_path: Path) -> None:
             log.write("OSError: [Errno 98] Address already in use\n")
         async with served.session.get(ADDRESS) as answer:
             assert "port-is-taken" in await answer.text()
-
-
-async def test_a_job_with_a_wrong_manifest_says_so(tmp_path: Path) -> None:
-    job = build_job(["python", "train.py"])
-    job["spec"]["worker"]["replicas"] = "many"
-    assert "The manifest is wrong" in text_of(await read_page(tmp_path, job))
-
-
-async def test_the_command_of_a_job_elsewhere_names_its_namespace(tmp_path: Path) -> None:
-    job = build_job(["python", "train.py"])
-    job["metadata"]["namespace"] = "team"
-    async with (
-        serve_console(tmp_path, [job]) as served,
-        served.session.get(ADDRESS.replace("/default/", "/team/")) as answer,
-    ):
-        assert "paddock doctor demo -n team" in text_of(await answer.text())
 
 
 async def test_a_job_that_is_not_there_is_missing(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from console.test_pages import FAILED, JOB, read_page, text_of
+from console.test_pages import JOB, read_page, text_of
 from paddock.console.addresses import read_whole
 from paddock.console.backend import Backend, Identity
 from paddock.console.feed import Cache
@@ -28,6 +28,7 @@ from paddock.views.timeline import AttemptRow
 from support.consoles import PADDLE, Written, keep_log, keep_run, serve_console
 from support.written import build_pod, build_written_job
 
+FAILED: dict[str, Any] = {"reason": "RankFailed", "args": {"ranks": ["worker-1"], "code": 1}}
 OWN = 'Traceback (most recent call last):\n  File "t.py", line 3, in <module>\nValueError: no <b>room</b>\n'
 ECHO = "RuntimeError: Connection closed by peer [127.0.0.1]:2379\n"
 
@@ -145,39 +146,6 @@ def test_a_pod_of_an_earlier_attempt_stays_behind_and_is_not_folded() -> None:
     assert [(row.rank, row.old) for row in found.echoes] == [("a-0", False)]
 
 
-@pytest.mark.parametrize("phase", ["Completed", "Failed"])
-async def test_a_job_that_has_ended_is_run_again_by_its_first_button_and_is_not_edited(
-    tmp_path: Path, phase: str
-) -> None:
-    cause = FAILED if phase == "Failed" else {"reason": "Completed", "args": {"succeeded": 3}}
-    page = await read_page(tmp_path, JOB, [build_written_job(phase=phase, cause=cause)])
-    again = f'<a class="button main" href="/new?from={JOB.removeprefix("/jobs/")}&amp;again=1">Run again</a>'
-    assert again in page
-    buttons = page[page.index('<div class="top job-top">') : page.index('<div class="cause"')]
-    assert re.findall(r">([\w ]+)</(?:a|button)>", buttons) == ["Run again", "Clone", "Delete"]
-    assert "<button disabled" not in page
-    assert "Why not: Edit, Suspend, Resume, Cancel" in page
-    assert "paddock clone paddlejob/demo" in page and "kubectl edit" not in page
-
-
-async def test_what_makes_no_sense_now_is_not_drawn_and_its_reason_is_folded(tmp_path: Path) -> None:
-    page = await read_page(tmp_path, JOB, [build_written_job(phase="Running")])
-    assert "<button disabled" not in page and "Run again" not in page
-    assert '<details id="why-not"><summary>Why not: Resume</summary>' in page
-    assert "Resume: demo is not suspended" in text_of(page)
-    assert f'href="{JOB}/edit"' in page
-
-
-async def test_a_suspended_job_is_resumed_by_a_button_beside_its_cause(tmp_path: Path) -> None:
-    job = build_written_job(phase="Suspended", cause={"reason": "Suspended", "args": {}})
-    job["spec"]["runPolicy"] = {"suspend": True}
-    page = await read_page(tmp_path, JOB, [job])
-    cause = page[page.index('<div class="cause"') : page.index('class="tab-row"')]
-    assert f'<form method="post" action="{JOB}/resume"><button class="button main">Resume</button></form>' in cause
-    assert page.count(">Resume</button>") == 1, "what the cause offers does not stand twice"
-    assert "paddock resume paddlejob/demo" in cause and '<details class="terminal">' in cause
-
-
 async def test_a_job_whose_script_was_not_there_is_run_again_in_a_directory(tmp_path: Path) -> None:
     last = "python: can't open file '/tmp/x/train.py': [Errno 2] No such file or directory"
     cause = {"reason": "RankFailed", "args": {"ranks": ["worker-1"], "code": 2, "last": last}}
@@ -255,20 +223,6 @@ def test_an_attempt_of_an_address_is_a_number_or_nothing(text: str, attempt: int
 )
 def test_an_attempt_is_drawn_in_parts_of_the_longest(parts: Any, longest: float, bar: Any) -> None:
     assert draw_bar(AttemptRow(0, 100.0, None, *parts, now="", cause=None), longest) == bar
-
-
-async def test_a_rank_that_runs_is_entered_by_a_command_that_is_copied(tmp_path: Path) -> None:
-    job = build_written_job(phase="Running", attempt=1)
-    page = await read_page(tmp_path, JOB, [job, build_pod("worker", 1), build_pod("ps", 0, "Pending")])
-    assert 'data-copy="paddock exec paddlejob/demo --role worker --rank 1 -- bash"' in page
-    assert "--role ps" not in page, "what does not run is not entered"
-
-
-async def test_restarts_are_three_facts_apart(tmp_path: Path) -> None:
-    job = build_written_job(phase="Running", restarts=1)
-    job["spec"]["runPolicy"] = {"backoffLimit": 3}
-    page = await read_page(tmp_path, JOB, [job])
-    assert '<dt>Restarts</dt><dd><span class="number">1 of at most 3</span><div class="quiet">all ranks' in page
 
 
 async def test_a_job_that_is_deleted_while_it_is_looked_at_leads_to_its_logs(tmp_path: Path) -> None:

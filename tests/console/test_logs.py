@@ -204,13 +204,6 @@ async def test_of_300_ranks_20_are_listed_and_the_rest_are_counted(tmp_path: Pat
     assert "279 more ranks" in pinned and pinned.count('class="pane"') == 2
 
 
-async def test_a_rank_that_never_wrote_says_so(tmp_path: Path) -> None:
-    keep_run(tmp_path)
-    keep_log(tmp_path, "worker-0", "")
-    async with serve_console(tmp_path) as served:
-        assert "worker-0 has printed nothing yet" in await read(served, LOGS)
-
-
 async def test_a_log_that_a_program_replaced_by_a_link_is_not_read(tmp_path: Path) -> None:
     keep_run(tmp_path)
     path = keep_log(tmp_path, "worker-0", "x\n")

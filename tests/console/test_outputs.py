@@ -31,7 +31,6 @@ from support.written import build_written_job
 
 JOB = "/jobs/default/paddlejobs.batch.paddlepaddle.org/demo"
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
-RUNNING = [build_written_job(phase="Running")]
 
 
 def make_outputs(directory: Path, uid: str = "one") -> Path:

@@ -3,15 +3,12 @@
 19  test_ranks_never_read_a_foreign_config_map_with_the_jobs_name
 20  test_a_failed_pod_of_the_job_before_does_not_fail_the_new_job
 23  test_a_job_whose_name_is_no_valid_host_name_trains
-23  test_a_name_that_no_pod_can_have_is_refused_before_anything_is_created
-23  test_the_longest_name_that_its_pods_can_have_is_taken
 """
 
 from __future__ import annotations
 
 import pytest
 
-from defects.users_jobs import refusals
 from paddock.jobs.model import Settings
 from paddock.kube.errors import Conflict, Forbidden, InternalError, NotFound
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, name_of, uid_of
@@ -93,16 +90,3 @@ async def test_a_job_whose_name_is_no_valid_host_name_trains(world: World, name:
     hosts = {each.rpartition(":")[0] for each in config_map["data"]["PADDLE_PSERVERS_IP_PORT_LIST"].split(",")}
     assert hosts == {pods[f"{name}-{rank}"]["spec"]["hostname"] for rank in ("ps-0", "ps-1")}
     assert hosts <= services
-
-
-@pytest.mark.parametrize("name", ["Demo", "a..b", "x" * 245])
-def test_a_name_that_no_pod_can_have_is_refused_before_anything_is_created(name: str) -> None:
-    """23: with a message; it was tried again for ever."""
-    assert set(refusals(build_job(name))) == {"metadata.name"}
-
-
-def test_the_longest_name_that_its_pods_can_have_is_taken() -> None:
-    """23: and no shorter one is refused."""
-    longest = "x" * (253 - len("-worker-0"))
-    assert refusals(build_job(longest, worker=1)) == {}
-    assert set(refusals(build_job(longest + "x", worker=1))) == {"metadata.name"}

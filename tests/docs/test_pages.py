@@ -67,7 +67,7 @@ def test_a_link_that_leads_nowhere_is_found() -> None:
 def list_typed(text: str) -> Iterator[str]:
     """What a page shows as typed: lines of commands in blocks, and code within a sentence that begins with paddock."""
     for block in re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
-        yield from block.replace("\\\n", " ").splitlines()
+        yield from re.sub(r"\s*\\\n\s*", " ", block).splitlines()
     yield from (
         line.strip() for line in re.findall(r"^ {4,}(?:\$ )?((?:[A-Z_]+=\S+ )?paddock .*)$", text, re.MULTILINE)
     )
@@ -121,15 +121,15 @@ def test_what_is_no_command_is_still_none() -> None:
     assert NOT_COMMANDS.keys() & VERBS.keys() == set()
 
 
-def outline(text: str) -> tuple[list[int], list[str], int]:
-    """What is the same in each language: levels of headings, commands in blocks without comments, rows of tables. A
-    drawing has words of its language."""
+def outline(text: str) -> tuple[list[int], list[str], list[int]]:
+    """What is the same in each language: levels of headings, commands in blocks without comments, columns of each row.
+    A drawing has words of its language."""
     fence = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
     fenced = [line for language, block in fence.findall(text) if language == "sh" for line in block.splitlines()]
     indented = re.findall(r"^(?: {4}| {6})(\S.*)$", fence.sub("", text), re.MULTILINE)
     commands = [re.sub(r"\s{2,}\S.*$|\s+#.*$", "", line).strip() for line in [*fenced, *indented]]
-    levels, rows = [level for level, _ in find_headings(text)], re.findall(r"^\|", text, re.MULTILINE)
-    return levels, [line for line in commands if line and "─" not in line], len(rows)
+    levels, rows = [level for level, _ in find_headings(text)], re.findall(r"^\|.*", text, re.MULTILINE)
+    return levels, [line for line in commands if line and "─" not in line], [row.count("|") for row in rows]
 
 
 @pytest.mark.parametrize("base", PAIRS)

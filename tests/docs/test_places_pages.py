@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from docs.calls import resolve
-from docs.page import read_calls
 from paddock.places.registry import PLACES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,26 +19,6 @@ def read(name: str, end: str = ".md") -> str:
     return (FOLDER / f"{name}{end}").read_text(encoding="utf-8")
 
 
-def outline(page: str) -> tuple[list[str], list[str], list[int]]:
-    """What is the same in each language: levels of headings, lines of code, columns of each row."""
-    lines = page.splitlines()
-    return (
-        [line.split()[0] for line in lines if line.startswith("#")],
-        [line for line in lines if line.startswith("    ")],
-        [line.count("|") for line in lines if line.startswith("|")],
-    )
-
-
-def list_calls() -> list[list[str]]:
-    lines = (line.strip() for name in NAMES for line in read(name).splitlines() if line.startswith("    paddock "))
-    return [call for line in lines for call in read_calls(line)]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_both_languages_have_the_same_headings_commands_and_rows(name: str) -> None:
-    assert outline(read(name, ".zh-CN.md")) == outline(read(name))
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_both_languages_have_the_same_dates_and_names_of_code(name: str) -> None:
     english, chinese = (
@@ -51,11 +29,6 @@ def test_both_languages_have_the_same_dates_and_names_of_code(name: str) -> None
 
 def test_no_page_is_of_one_language_alone() -> None:
     assert sorted(page.name.removesuffix(".zh-CN.md") for page in FOLDER.glob("*.zh-CN.md")) == NAMES
-
-
-@pytest.mark.parametrize("words", list_calls(), ids=" ".join)
-def test_every_verb_and_option_of_the_pages_exists(words: list[str]) -> None:
-    resolve(words)
 
 
 @pytest.mark.parametrize("end", [".md", ".zh-CN.md"])

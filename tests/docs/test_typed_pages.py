@@ -11,11 +11,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
-from docs.calls import resolve
-from docs.page import Step, find_missing, read_calls, read_page
+from docs.page import Step, find_missing, read_page
 from e2e.commands import Cluster, open_cluster
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -61,21 +59,6 @@ def test_what_is_not_run_says_why_and_is_all_there_is(page: str) -> None:
 def test_the_script_of_the_page_is_the_one_in_examples() -> None:
     (script,) = (step.text for step in read("your-own-script") if step.file == "train.py")
     assert script == (DOCS.parent / "examples" / "your_own_script" / "train.py").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [call for page in PAGES for step in read(page) for line in step.commands for call in read_calls(line)],
-    ids=" ".join,
-)
-def test_every_verb_and_option_of_the_pages_exists(words: list[str]) -> None:
-    resolve(words)
-
-
-def test_a_verb_or_an_option_that_there_is_not_is_found() -> None:
-    for words in (["rum", "x"], ["run", "--rnak", "0", "x"], ["env", "lst"], ["get", "--no-such"]):
-        with pytest.raises(click.UsageError):
-            resolve(words)
 
 
 @pytest.fixture

@@ -257,14 +257,6 @@ def test_a_success_lengthens_the_wait_only_if_it_came_less_than_ten_seconds_afte
     assert judge(PS, ends) == Outcome(Phase.FAILED, 0, 0, "ServerEnded", seconds)
 
 
-def test_a_completed_job_names_who_failed_near_its_end() -> None:
-    pods = tuple(replace(pod, phase=PodPhase.SUCCEEDED, exit=Exit(0, "", "", NOW)) for pod in build_pods(PS))
-    pods = with_pod(pods, "ps-0", failed(139, 1))
-    status = plan(PS, build_status(PS), observe(PS, pods), NOW).status
-    assert status.phase is Phase.COMPLETED and status.cause is not None
-    assert explain(status.cause) == "completed, but ps-0 was killed by signal 11 (exit code 139)"
-
-
 def test_a_server_that_failed_before_its_worker_on_one_node_fails_the_job_though_the_worker_ended_with_0() -> None:
     """Two servers, one worker that does not need the second: it was Completed, and exit code 0."""
     job = build_job(ps=2, workers=1)
@@ -302,27 +294,8 @@ def test_the_end_of_the_last_rank_ends_the_wait() -> None:
     assert verdict == Outcome(Phase.FAILED, 0, 0, "RankFailed", 3.0)
 
 
-def test_a_lost_rank_that_decides_is_judged_at_once() -> None:
-    verdict = judge(build_job(), {WORKERS[1]: End(-1, 0, 0, "NodeLost")})
-    assert verdict == Outcome(Phase.RESTARTING, 1, 0, "PodsLost", 0.0)
-
-
 MASTERS = with_masters(1, RestartPolicy.NEVER)
 MASTER = Rank("master", 0)
-
-
-def test_a_master_that_ends_first_decides() -> None:
-    ended = {rank: End(0, 2, 0) for rank in WORKERS}
-    verdict = judge(MASTERS, {MASTER: End(0, 0, 0), **ended})
-    assert verdict == Outcome(Phase.COMPLETED, 0, 0, "Completed", 2.0)
-
-
-@pytest.mark.parametrize("code", [0, 1, 137])
-def test_workers_have_thirty_seconds_after_the_master_and_their_ends_change_nothing(code: int) -> None:
-    verdict = judge(MASTERS, {MASTER: End(0, 0, 0)})
-    assert verdict == Outcome(Phase.COMPLETED, 0, 0, "CompletedWithoutWorkers", 30.0)
-    late = judge(MASTERS, {MASTER: End(0, 0, 0), **{rank: End(code, 20, 0) for rank in WORKERS}})
-    assert late == Outcome(Phase.COMPLETED, 0, 0, "Completed", 20.0)
 
 
 def test_a_master_has_five_minutes_after_the_workers() -> None:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.gangs import NOW, build_job, build_pods, build_status, build_torch_job, cause, deleted, observe, succeeded
+from jobs.gangs import NOW, build_job, build_pods, build_status, build_torch_job, cause, observe, succeeded
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.jobs.cancelling import plan_cancellation
 from paddock.jobs.labels import CANCEL_ANNOTATION, CHANGED_BY_ANNOTATION
-from paddock.jobs.model import CleanPods, Observed, Phase
+from paddock.jobs.model import Observed, Phase
 from paddock.jobs.people import Change, write_change
 from paddock.jobs.plan import plan
 from paddock.jobs.sentences.explain import explain
@@ -46,19 +46,6 @@ def test_a_job_is_cancelled_in_every_phase_that_is_no_end(phase: Phase) -> None:
     assert (recorded.status.phase, recorded.status.cause) == (Phase.FAILED, cause("Cancelled", NOW, who="ada"))
     assert (recorded.status.finished, recorded.actions) == (NOW, ()), "recorded alone, acted on at the next reconcile"
     assert recorded.events[0].reason == "Cancelled"
-
-
-@pytest.mark.parametrize(
-    ("clean", "left"),
-    [(CleanPods.NEVER, 1), (CleanPods.ON_COMPLETION, 1), (CleanPods.ALWAYS, 0), (CleanPods.ON_FAILURE, 0)],
-)
-def test_pods_go_by_the_clean_up_policy_and_none_runs_on(clean: CleanPods, left: int) -> None:
-    job = build_job(annotations=BY_ADA, clean_pods=clean)
-    first, *others = build_pods(job)
-    pods = (succeeded()(first), *others)
-    status = plan(job, build_status(job), observe(job, pods), NOW).status
-    gone = deleted(plan(job, status, observe(job, pods), NOW))
-    assert set(gone) & {pod.uid for pod in pods} == {pod.uid for pod in pods[left:]}
 
 
 def test_what_has_ended_stays_as_it_ended() -> None:

@@ -158,11 +158,6 @@ SENTENCES = {
     "waiting for dataset imagenet: its claim is not bound": waiting(message="its claim is not bound."),
     "waiting for dataset imagenet: 41 %, and for 1 more dataset": waiting(percent=41, more=1),
     "waiting for dataset imagenet: 41 %, and for 2 more datasets": waiting(percent=41, more=2),
-    "waiting for dataset imagnet, which namespace team lacks; create it, and the job goes on by itself": (
-        causes.DatasetMissing("imagnet", "team").record(NOW)
-    ),
-    "waiting for dataset imagnet, which namespace team lacks; the nearest name that it has is imagenet; create it, "
-    "and the job goes on by itself": causes.DatasetMissing("imagnet", "team", "imagenet", ("imagenet",)).record(NOW),
     "waiting for dataset x, which namespace team lacks; it has a and b; create it, and the job goes on by itself": (
         causes.DatasetMissing("x", "team", "", ("a", "b")).record(NOW)
     ),
@@ -172,14 +167,8 @@ SENTENCES = {
     "waiting: dataset x failed: the disk is full; it is tried again by itself": (
         causes.DatasetFailed("x", "the disk is full.", retries=True).record(NOW)
     ),
-    "waiting: dataset x failed: its checksum differs; it is not tried again until somebody changes it": (
-        causes.DatasetFailed("x", "its checksum differs").record(NOW)
-    ),
     "waiting for dataset x: this cluster has no Datasets; `paddock manifests --datasets --image IMAGE` prints what an "
     "administrator installs": causes.DatasetsUnserved("x").record(NOW),
-    "waiting for dataset x: the operator cannot read Datasets: datasets is forbidden": (
-        causes.DatasetsUnserved("x", "datasets is forbidden").record(NOW)
-    ),
 }
 
 

@@ -34,7 +34,7 @@ from paddock.jobs.model import (
     Settings,
     Status,
 )  # fmt: skip
-from paddock.jobs.names import config_map_name, former_config_map_name
+from paddock.jobs.names import former_config_map_name
 from paddock.jobs.objects.pods import build_pod
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.lost import FORCE_AFTER
@@ -145,12 +145,6 @@ def test_half_a_gang_is_completed_with_the_config_map_that_its_pods_name(carried
     assert annotations_of(made)[CONFIG_MAP_ANNOTATION] == name
     whole = plan(JOB, build_status(JOB, Phase.PENDING), observe(JOB, pods, config_maps=()), NOW)
     assert created(whole) == [f"ConfigMap {name}"]
-
-
-def test_the_next_job_of_a_name_shares_no_config_map_with_the_one_before() -> None:
-    before, after = (build_pod(replace(JOB, uid=uid), Rank("worker", 0), 0, None, Settings()) for uid in ("u-1", "u-2"))
-    assert before["spec"]["containers"][0]["envFrom"] != after["spec"]["containers"][0]["envFrom"]
-    assert config_map_name(JOB, 0) != config_map_name(JOB, 1)
 
 
 def test_a_template_says_nothing_of_what_an_operator_decides() -> None:

@@ -13,7 +13,7 @@ from jobs.samples import read_sample
 from jobs.test_pods import as_text, build_all
 from paddock.jobs import names
 from paddock.jobs.labels import JOB_LABEL
-from paddock.jobs.model import Child, Intranet, Job, Network, Observed, Rank, Settings, Status
+from paddock.jobs.model import Child, Job, Observed, Rank, Settings, Status
 from paddock.jobs.objects import pods
 from paddock.jobs.policies.children import plan_leftovers, plan_services
 from paddock.kube.meta import POD_GROUPS, SERVICES, VOLCANO_POD_GROUPS, Key, labels_of, name_of
@@ -117,26 +117,6 @@ def test_a_shortened_name_begins_with_the_jobs_name_and_ends_with_the_rank(name:
     assert found.startswith(host)
     assert found.endswith("-worker-0")
     assert "--" not in found
-
-
-@pytest.mark.parametrize("name", [LONG, DOTTED])
-def test_endpoints_have_the_names_of_the_services(name: str) -> None:
-    """A server looks itself up in the list as POD_IP:PADDLE_PORT; PADDLE_MASTER is reached by its Service."""
-    job = replace(called(name), network=Network(Intranet.SERVICE))
-    config_map = pods.build_config_map(job, 0, dict.fromkeys(job.ranks(), "10.0.0.2"), None)
-    hosts = [name_of(pods.build_service(job, rank)) for rank in job.ranks() if rank.role == "ps"]
-    assert config_map["data"]["PADDLE_PSERVERS_IP_PORT_LIST"] == ",".join(f"{host}:36000" for host in hosts)
-    environment = pods.build_pod(job, Rank("ps", 0), 0, None, Settings())["spec"]["containers"][0]["env"]
-    assert {"name": "POD_IP", "value": hosts[0]} in environment
-
-
-@pytest.mark.parametrize("name", [LONG, DOTTED])
-def test_ranks_at_a_rendezvous_get_the_name_of_the_first_ranks_service(name: str) -> None:
-    job = called(name, "kubeflow_distributed")
-    first, second = job.ranks()[:2]
-    environment = pods.build_pod(job, second, 0, None, Settings())["spec"]["containers"][0]["env"]
-    master = next(each["value"] for each in environment if each["name"] == "PADDLE_MASTER")
-    assert master.rpartition(":")[0] == name_of(pods.build_service(job, first))
 
 
 @given(JOB_NAMES)

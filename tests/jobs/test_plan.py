@@ -128,13 +128,6 @@ def test_a_job_whose_manifest_was_invalid_from_the_first_begins_like_a_new_one()
     assert plan(gone, invalid, Observed(), NOW).status.phase is Phase.TERMINATING
 
 
-def test_only_the_pods_that_are_missing_are_created() -> None:
-    pods = with_pod(build_pods(PS, phase=PodPhase.PENDING), "ps-1", gone)
-    planned = plan(PS, build_status(PS, Phase.PENDING), observe(PS, pods, config_maps=()), NOW)
-    assert created(planned) == ["Pod demo-ps-1"]
-    assert planned.status.phase is Phase.PENDING
-
-
 def test_the_config_map_waits_for_the_last_address() -> None:
     starting = build_pods(PS, phase=PodPhase.STARTING)
     status = build_status(PS, Phase.STARTING, started=None)
@@ -209,6 +202,7 @@ def test_a_finished_job_whose_pods_were_deleted_shows_none_that_runs(phase: Phas
 
 ON_FAILURE = build_job(ps=2, restart=RestartPolicy.ON_FAILURE)
 ONCE = build_job(ps=2, restart=RestartPolicy.ON_FAILURE, backoff_limit=1)
+AT_MOST_0 = build_job(ps=2, restart=RestartPolicy.ON_FAILURE, backoff_limit=0)
 BY_CODE = build_job(ps=2, restart=RestartPolicy.EXIT_CODE)
 FAIL, AGAIN = Phase.FAILED, Phase.RESTARTING
 Row = tuple[str, Job, dict[str, Any], dict[str, Callable[[Pod], Pod | None]], tuple[Phase, int, int, str]]
@@ -216,6 +210,7 @@ ENDS: list[Row] = [
     ("a failed rank fails a job that never restarts", PS, {}, {"worker-1": failed(1)}, (FAIL, 0, 0, "RankFailed")),
     ("a failed rank restarts the gang", ON_FAILURE, {}, {"worker-1": failed(1)}, (AGAIN, 1, 1, "RankRestarted")),
     ("the limit holds", ONCE, {"restarts": 1}, {"worker-1": failed(1)}, (FAIL, 0, 1, "BackoffLimitExceeded")),
+    ("and is none where it is 0", AT_MOST_0, {}, {"worker-1": failed(1)}, (FAIL, 0, 0, "BackoffLimitExceeded")),
     ("attempts do not count against it", ONCE, {"attempt": 7}, {"worker-1": failed(1)}, (AGAIN, 8, 1, "RankRestarted")),
     (
         "no limit never gives up",
@@ -332,11 +327,6 @@ def test_a_restart_is_recorded_then_old_pods_are_deleted_then_after_the_delay_ne
     assert created(plan(job, made.status, ready, NOW + 11)) == [f"ConfigMap {config_map_name(job, 1)}"]
 
 
-def test_a_deleted_pod_needs_no_delay() -> None:
-    status = plan(PS, build_status(PS), observe(PS, with_pod(build_pods(PS), "worker-0", gone)), NOW).status
-    assert len(created(plan(PS, status, observe(PS, (), config_maps=()), NOW))) == 4
-
-
 @pytest.mark.parametrize("workers", [1, 3])
 def test_edited_replicas_recreate_the_gang(workers: int) -> None:
     edited = build_job(workers=workers, generation=2)
@@ -348,12 +338,6 @@ def test_edited_replicas_recreate_the_gang(workers: int) -> None:
         f"Pod demo-worker-{i}" for i in range(workers)
     ]
     assert ("service-worker-1" in deleted(made)) == (workers == 1)
-
-
-def test_pods_of_a_later_attempt_than_the_status_are_adopted() -> None:
-    planned = plan(PS, Status(), observe(PS, attempt=3), NOW)
-    assert (planned.status.attempt, planned.actions, reason(planned)) == (3, (), "PodsAdopted")
-    assert plan(PS, planned.status, observe(PS, attempt=3), NOW).status.phase is Phase.RUNNING
 
 
 def test_only_pods_of_an_older_attempt_are_deleted_by_uid() -> None:
@@ -394,13 +378,6 @@ def test_a_resumed_job_is_a_new_attempt_once_its_old_pods_are_gone() -> None:
     assert (resumed.status.phase, resumed.status.attempt, reason(resumed)) == (Phase.RESTARTING, 1, "Resumed")
     assert created(plan(COLLECTIVE, resumed.status, observe(COLLECTIVE), NOW)) == []
     assert "Pod demo-worker-0" in created(plan(COLLECTIVE, resumed.status, Observed(), NOW))
-
-
-def test_the_deadline_requeues_the_job() -> None:
-    job = build_job(active_deadline=90.0)
-    assert plan(job, build_status(job), observe(job), NOW).requeue_after == 30.0
-    late = plan(job, build_status(job), observe(job), NOW + 30)
-    assert (late.status.phase, late.status.cause) == (Phase.FAILED, cause("DeadlineExceeded", NOW + 30, seconds=90))
 
 
 def test_for_a_job_that_is_being_deleted_only_the_status_is_written() -> None:

@@ -12,11 +12,10 @@ import yaml
 from jobs.samples import JAX_JOBS, KUBEFLOW_JOBS, PYTORCH_JOBS, SAMPLES, read_any, read_manifest, read_sample
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Exit, Job, PodPhase, Rank, Settings
-from paddock.jobs.names import config_map_name
 from paddock.jobs.objects import pods
 from paddock.jobs.objects.observed import NO_EXIT_CODE
 from paddock.kube.environments import DEFAULT_ANNOTATION
-from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, is_controlled_by
+from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Manifest
 
 LOCAL = Settings(
     pod_groups=POD_GROUPS, output_root="/home/ada/outputs", shared_network=True, substitutes=True, environments=True
@@ -113,18 +112,6 @@ def test_a_job_with_heter_becomes_these(match_golden: Callable[[str, str], None]
     match_golden("wide_and_deep_heter.yaml", as_text(build_all(job, None, CLUSTER)))
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_no_container_is_added_that_a_quota_could_refuse(name: str) -> None:
-    """A ResourceQuota on limits refuses a pod any of whose containers has none: no container of ours is added."""
-    job = read_sample(name)
-    for rank in job.ranks():
-        role = job.role(rank.role)
-        assert role is not None
-        written, made = role.template["spec"], pods.build_pod(job, rank, 0, None, CLUSTER)["spec"]
-        assert len(made["containers"]) == len(written["containers"])
-        assert made.get("initContainers") == written.get("initContainers")
-
-
 @pytest.mark.parametrize("name", ["wide_and_deep", "resnet", *KUBEFLOW_JOBS, *PYTORCH_JOBS, *JAX_JOBS])
 def test_on_a_laptop_it_becomes_these(name: str, match_golden: Callable[[str, str], None]) -> None:
     match_golden(f"{name}.laptop.yaml", as_text(build_all(read_sample(name), 40020, LOCAL)))
@@ -141,27 +128,6 @@ def with_template(spec: dict[str, Any], metadata: dict[str, Any] | None = None, 
     manifest["spec"]["worker"]["template"]["spec"] |= spec
     manifest["spec"]["worker"]["template"]["metadata"] = metadata or {}
     return pods.build_pod(PADDLEPADDLE.read_job(manifest), WORKER, 2, None, CLUSTER)
-
-
-def test_a_pod_is_its_jobs_own_and_of_its_attempt() -> None:
-    pod = build()
-    assert is_controlled_by(pod, "0123456789-uid")
-    assert pod["metadata"]["labels"]["paddock.dev/attempt"] == "2"
-    assert pod["spec"]["containers"][0]["envFrom"] == [
-        {"configMapRef": {"name": config_map_name(read_sample("resnet"), 2)}}
-    ]
-
-
-def test_the_environment_goes_to_the_container_that_trains_and_the_side_car_is_left_alone() -> None:
-    side_car = {"name": "logs", "image": "fluent"}
-    containers = [side_car, {"name": "paddle", "image": "i"}]
-    pod = with_template({"containers": containers})
-    assert pod["spec"]["containers"][0] == side_car
-    assert {"name": "PADDLE_TRAINER_ID", "value": "1"} in pod["spec"]["containers"][1]["env"]
-    assert pod["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"] == "paddle"
-    assert {"name": "PADDLE_TRAINER_ID", "value": "1"} in with_template({"containers": [{"name": "a", "image": "i"}]})[
-        "spec"
-    ]["containers"][0]["env"]
 
 
 def test_the_ranks_variables_and_those_of_the_endpoints_override_the_users() -> None:
@@ -270,26 +236,11 @@ def test_pods_name_their_gang_in_the_schedulers_form() -> None:
     assert volcano["metadata"]["annotations"]["volcano.sh/queue-name"] == "night"
 
 
-def test_volcano_named_by_the_workers_schedules_the_servers_too() -> None:
-    job = read_sample("wide_and_deep_volcano")
-    server = pods.build_pod(job, Rank("ps", 0), 0, None, CLUSTER)
-    assert server["spec"]["schedulerName"] == "volcano"
-    assert server["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == "wide-ande-deep"
-
-
 def test_building_a_pod_changes_nothing_of_the_job() -> None:
     manifest = read_manifest("resnet")
     job = PADDLEPADDLE.read_job(manifest)
     build_all(job, 40020, LOCAL)
     assert manifest == read_manifest("resnet")
-
-
-def test_the_config_map_never_changes_and_is_named_by_its_attempt() -> None:
-    job = read_sample("resnet")
-    addresses = dict.fromkeys(job.ranks(), "10.0.0.1")
-    first, third = (pods.build_config_map(job, attempt, addresses, None) for attempt in (0, 2))
-    assert first["metadata"]["name"] != third["metadata"]["name"]
-    assert first["immutable"] is True and first["data"]["PADDLE_PORT"] == "36000"
 
 
 TERMINATED = {"exitCode": 7, "reason": "Error", "finishedAt": "1970-01-01T00:01:00Z"}

@@ -9,7 +9,7 @@ import pytest
 
 from jobs.gangs import build_job, created, observe
 from jobs.samples import read_sample
-from paddock.jobs.model import Job, Phase, Rank, Role, Scheduling, Settings, Status
+from paddock.jobs.model import Job, Rank, Role, Settings, Status
 from paddock.jobs.objects import pods
 from paddock.jobs.objects.schedulers import explain_versions, find_pod_groups
 from paddock.jobs.plan import plan
@@ -75,29 +75,6 @@ def test_who_places_a_job(
     assert ("scheduling.x-k8s.io/pod-group" in labels) is (mark == "label")
     assert ("scheduling.k8s.io/group-name" in annotations) is (mark == "annotation")
     assert any(key.startswith("volcano.sh/") for key in annotations) is (mark == "annotation")
-
-
-def test_a_job_of_another_scheduler_gets_its_pods_at_once() -> None:
-    job = job_naming("default-scheduler")
-    planned = plan(job, Status(), observe(job, (), services=(), config_maps=()), 0.0, VOLCANO)
-    assert {"Pod demo-ps-0", "Pod demo-worker-0"} <= set(created(planned))
-    assert planned.status.phase is Phase.PENDING
-
-
-@pytest.mark.parametrize(
-    ("resource", "timeout", "spec"),
-    [
-        (POD_GROUPS, 90, {"scheduleTimeoutSeconds": 90}),
-        (POD_GROUPS, 0, {"scheduleTimeoutSeconds": 0}),
-        (POD_GROUPS, None, {}),
-        (VOLCANO_POD_GROUPS, 90, {"queue": "default"}),
-    ],
-)
-def test_the_timeout_goes_to_the_pod_group_that_has_one(
-    resource: Any, timeout: int | None, spec: dict[str, int]
-) -> None:
-    job = replace(build_job(), scheduling=Scheduling(schedule_timeout=timeout))
-    assert pods.build_pod_group(job, resource)["spec"] == {"minMember": 2} | spec
 
 
 @pytest.mark.parametrize(

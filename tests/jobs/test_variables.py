@@ -201,23 +201,10 @@ def test_what_ranks_need_not_agree_on_is_kept_beside_servers(name: str, value: s
     assert warnings_of(job) == {path: KEPT.format(name) for path in (ENV.replace("worker", "ps"), ENV)}
 
 
-def test_parameter_servers_and_their_workers_alone_get_the_older_ir() -> None:
-    found = read_environments(read_any(build_manifest(WITH_SERVERS, [])))
-    assert {each["FLAGS_enable_pir_api"] for each in found.values()} == {"0"}
-    for kind in (FLEET, MEETING):
-        found = read_environments(read_any(build_manifest(kind, [])))
-        assert not any("FLAGS_enable_pir_api" in each for each in found.values())
-
-
 def test_one_rank_with_the_value_that_paddock_would_set_is_told_nothing() -> None:
     env = [{"name": "PADDLE_TRAINER_ID", "value": "0"}, {"name": "PADDLE_TRAINERS_NUM", "value": "1"}]
     assert warnings_of(read_any(build_manifest(FLEET, env, replicas=1))) == {}
     assert [*warnings_of(read_any(build_manifest(FLEET, env, replicas=2)))] == [ENV, ENV.replace("0].name", "1].name")]
-
-
-def test_at_a_rendezvous_the_trainers_id_is_set_only_where_the_user_sets_it() -> None:
-    """The launcher reads it before PADDLE_RANK, and a program without the launcher reads it alone."""
-    assert "PADDLE_TRAINER_ID" not in read_environments(read_any(build_manifest(MEETING, [])))["worker-0"]
 
 
 @pytest.mark.parametrize("kind", [FLEET, MEETING])

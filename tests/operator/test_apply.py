@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +25,7 @@ from paddock.operator.apply import (
     plan_batches,
     read_refusal,
 )
-from support.operator_seam import JOBS, Request, Seam, build_job, open_cluster
+from support.operator_seam import JOBS, Request, Seam, build_job
 
 
 class NoCache:
@@ -36,12 +34,6 @@ class NoCache:
     def assume(self, *_: Any) -> None: ...
 
     def assume_deleting(self, *_: Any) -> None: ...
-
-
-@pytest.fixture
-async def seam(tmp_path: Path) -> AsyncIterator[Seam]:
-    async with open_cluster(tmp_path) as api:
-        yield Seam(api)
 
 
 async def apply_actions(seam: Seam, job: Job, *actions: Action) -> Outcome:

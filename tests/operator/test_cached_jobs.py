@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.jobs.model import Settings
@@ -21,7 +17,6 @@ from support.operator_seam import (
     Seam,
     build_job,
     have_pods,
-    open_cluster,
     pods_of,
     running,
     set_phase,
@@ -33,12 +28,6 @@ from support.waiting import until
 READ, RECORD = ("get", "paddlejobs"), ("patch", "paddlejobs/status")
 A_SECOND = 1.1
 """Times of objects are whole seconds: what is made in the second in which an operator began proves nothing."""
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
-    async with open_cluster(tmp_path) as api:
-        yield api
 
 
 async def record_one(api: LocalApi) -> None:

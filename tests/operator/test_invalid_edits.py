@@ -4,8 +4,7 @@ operator. The problem is told beside the state."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import EVENTS, Manifest
 from paddock.operator.readings import Readings
-from support.operator_seam import JOBS, build_job, have_pods, open_cluster, pods_of, running, set_phase, status_of
+from support.operator_seam import JOBS, build_job, have_pods, pods_of, running, set_phase, status_of
 from support.waiting import until
 
 WITHOUT_WORKERS: Manifest = {"spec": {"worker": None}}
@@ -24,12 +23,6 @@ UNKNOWN_SCOPE: Manifest = {"metadata": {"annotations": {"paddock.dev/restart-sco
 """No part of the spec, and its generation stays."""
 
 Clock = list[float]
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
-    async with open_cluster(tmp_path) as api:
-        yield api
 
 
 async def start(cluster: LocalApi) -> None:

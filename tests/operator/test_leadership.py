@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -14,14 +12,8 @@ from paddock.operator.election import Term
 from paddock.operator.metrics import Prometheus
 from paddock.operator.shares import shard_of
 from support.leaderships import Led, Shared
-from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, pods_of, running, settled
+from support.operator_seam import JOBS, Seam, build_job, have_pods, pods_of, running, settled
 from support.waiting import until
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
-    async with open_cluster(tmp_path) as api:
-        yield api
 
 
 @pytest.mark.parametrize(

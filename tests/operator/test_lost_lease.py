@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +18,6 @@ from support.operator_seam import (
     Seam,
     build_job,
     have_pods,
-    open_cluster,
     pods_of,
     running,
     settled,
@@ -31,12 +28,6 @@ WORKERS = 40
 SOME = 7
 """Creates of pods that begin before the Lease is lost: in the middle of a batch."""
 ALL = WORKERS + 2
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
-    async with open_cluster(tmp_path) as api:
-        yield api
 
 
 class Loss:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,19 +11,13 @@ from paddock.jobs.apis.registry import KUBEFLOW_PADDLE
 from paddock.kube.api import Api
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, PODS, SERVICES, Manifest, owner_reference
 from paddock.operator.metrics import Prometheus
-from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, pods_of, running, settled, status_of
+from support.operator_seam import JOBS, Seam, build_job, have_pods, pods_of, running, settled, status_of
 from support.waiting import until
 
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 LEGACY = "finalizers.paddlepaddle.org"
 TO_US = {"spec": {"runPolicy": {"managedBy": None}}}
 TO_OTHERS = {"spec": {"runPolicy": {"managedBy": MULTIKUEUE}}}
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
-    async with open_cluster(tmp_path) as api:
-        yield api
 
 
 def build_other(name: str = "theirs", **policy: Any) -> Manifest:

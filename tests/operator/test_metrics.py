@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -31,7 +31,6 @@ from support.operator_seam import (
     Seam,
     build_job,
     have_pods,
-    open_cluster,
     running,
     set_phase,
     settled,
@@ -41,12 +40,6 @@ from support.waiting import until
 
 KIND = "paddlejobs.batch.paddlepaddle.org"
 MANUAL = Path(__file__).resolve().parents[2] / "docs" / "operator.md"
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
-    async with open_cluster(tmp_path) as api:
-        yield api
 
 
 def read(measures: Prometheus, name: str, **labels: str) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -17,7 +16,6 @@ from support.operator_seam import (
     Seam,
     build_job,
     have_pods,
-    open_cluster,
     running,
     set_phase,
     settled,
@@ -28,12 +26,6 @@ from support.waiting import until
 SETTINGS = Settings(elastic_wait=1, elastic_settle=2)
 QUOTA = 'pods "demo-worker-1" is forbidden: exceeded quota: team, requested: pods=1, used: pods=1, limited: pods=1'
 ASKED = ("create", "pods", "demo-worker-1")
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
-    async with open_cluster(tmp_path) as api:
-        yield api
 
 
 async def place_first(cluster: LocalApi) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -16,16 +14,10 @@ from paddock.kube.errors import Forbidden, Unavailable
 from paddock.kube.meta import NODES, PODS, Manifest
 from paddock.operator.nodes import FRESH_SECONDS, MOST_AT_ONCE, Nodes
 from paddock.operator.readings import Readings
-from support.operator_seam import JOBS, Request, Seam, build_job, have_pods, open_cluster, running, settled, status_of
+from support.operator_seam import JOBS, Request, Seam, build_job, have_pods, running, settled, status_of
 from support.waiting import until
 
 GONE = NodeCondition(NodeState.GONE)
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
-    async with open_cluster(tmp_path) as api:
-        yield api
 
 
 class Gate:

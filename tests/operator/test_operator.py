@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from paddock.kube.errors import (
     Forbidden,
     InternalError,
     Invalid,
-    NotFound,
 )
 from paddock.kube.meta import (
     EVENTS,
@@ -49,7 +47,6 @@ from support.operator_seam import (
     have_pods,
     install_jobs,
     install_pod_groups,
-    open_cluster,
     pods_of,
     running,
     set_phase,
@@ -59,12 +56,6 @@ from support.operator_seam import (
 from support.waiting import rest, until
 
 RANKS = {"demo-ps-0", "demo-ps-1", "demo-worker-0", "demo-worker-1"}
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
-    async with open_cluster(tmp_path) as api:
-        yield api
 
 
 async def start_gang(api: LocalApi, pods: Any, phase: str = "Running") -> None:
@@ -252,13 +243,6 @@ async def _with_ended_servers(api: LocalApi, count: int) -> Manifest | None:
 async def _without_refs(api: LocalApi) -> Manifest | None:
     status = await status_of(api)
     return None if "refs" in status["ps"] or "refs" in status["worker"] else status
-
-
-async def _found(api: LocalApi, resource: Resource, name: str) -> Manifest | None:
-    try:
-        return await api.get(resource, "default", name)
-    except NotFound:
-        return None
 
 
 async def have_no_pods(api: LocalApi) -> bool:
@@ -545,7 +529,6 @@ async def test_an_event_says_which_variable_of_the_users_is_overwritten(cluster:
         await cluster.create(JOBS, _with_an_overwritten_variable())
         (event,) = await until(lambda: events_of(cluster, "ManifestWarning"))
     path = "spec.worker.template.spec.containers[0].env[0].name"
-    assert event["message"].startswith(f"{path}: is overwritten: Paddock sets PADDLE_PORT for all ranks")
     assert event["message"].startswith(f"{path}: is overwritten: Paddock sets PADDLE_PORT for all ranks")
     assert event["type"] == "Warning"
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +15,6 @@ from support.operator_seam import (
     Seam,
     build_job,
     have_pods,
-    open_cluster,
     pods_of,
     running,
     set_phase,
@@ -30,12 +27,6 @@ HOME = "paddle-system"
 ACCOUNT = "paddle-manager-sa"
 SETTINGS = Settings(own_accounts=frozenset({Key(HOME, ACCOUNT)}))
 BEFORE = replace(SETTINGS, own_accounts=frozenset())
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
-    async with open_cluster(tmp_path) as api:
-        yield api
 
 
 def build(account: str, **spec: Any) -> Manifest:

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
 from paddock.controllers.events import EventRecorder
 from paddock.jobs.labels import HALTED_ANNOTATION
 from paddock.kube.meta import Manifest, annotations_of
 from paddock.operator.operator import COMPONENT
 from paddock.operator.pruned_status import RETRY_SECONDS, PrunedStatusGuard
-from support.operator_seam import JOBS, Seam, build_job, open_cluster
-
-
-@pytest.fixture
-async def seam(tmp_path: Path) -> AsyncIterator[Seam]:
-    async with open_cluster(tmp_path) as api:
-        yield Seam(api)
+from support.operator_seam import JOBS, Seam, build_job
 
 
 def build_guard(seam: Seam) -> PrunedStatusGuard:

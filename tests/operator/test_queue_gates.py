@@ -4,9 +4,6 @@ costs it nothing. A player of Kueue's integration of plain pods (`support.kueue_
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
@@ -17,14 +14,8 @@ from paddock.kube.calls import Create
 from paddock.kube.errors import Unavailable
 from paddock.kube.meta import EVENTS, PODS, Manifest, labels_of, name_of, uid_of
 from support.kueue_pods import Groups, Webhook
-from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running, set_phase, settled, status_of
+from support.operator_seam import JOBS, Seam, build_job, have_pods, running, set_phase, settled, status_of
 from support.waiting import until
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
-    async with open_cluster(tmp_path) as api:
-        yield api
 
 
 def queued(name: str = "demo", workers: int = 2, way: str = "") -> Manifest:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -15,16 +13,10 @@ from paddock.kube.meta import LIMIT_RANGES, PODS, RESOURCE_QUOTAS, Manifest
 from paddock.kube.quantities import Quantity
 from paddock.kube.quotas import Quota
 from paddock.operator.quotas import has_more_room
-from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running, set_phase, settled, status_of
+from support.operator_seam import JOBS, Seam, build_job, have_pods, running, set_phase, settled, status_of
 from support.waiting import until
 
 SETTINGS = Settings(quotas=True)
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
-    async with open_cluster(tmp_path) as api:
-        yield api
 
 
 async def allow(api: LocalApi, pods: int) -> None:

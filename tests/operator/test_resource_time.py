@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator
 from copy import deepcopy
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +20,7 @@ from paddock.operator.informers import _keep_rank
 from paddock.operator.job_metrics import MOST_NAMESPACES, OTHERS, JobMetrics
 from paddock.operator.metrics import Prometheus
 from paddock.operator.resource_time import AT_ONCE, MOST_RESOURCES, ResourceTime, read_held
-from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running, set_phase
+from support.operator_seam import JOBS, Seam, build_job, have_pods, running, set_phase
 from support.waiting import until
 
 KIND, HELD = "PaddleJob", "paddock_resource_seconds_total"
@@ -212,12 +210,6 @@ def test_every_whole_device_that_is_known_elsewhere_is_an_accelerator_and_no_par
     for name in ("nvidia.com/gpumem", "nvidia.com/gpucores", "huawei.com/Ascend910-memory", "cpu", "rdma/hca_shared",
                  "example.com/nvidia.com/gpu", "nvidia.com/mig-anything", "nvidia.com/gpu\n"):  # fmt: skip
         assert not is_accelerator(name), name
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
-    async with open_cluster(tmp_path) as api:
-        yield api
 
 
 def read(measures: Prometheus, **labels: str) -> float:

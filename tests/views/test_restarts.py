@@ -14,6 +14,7 @@ from paddock.views.restarts import explain_no_restart, explain_restarts, explain
 FAILED = {"ranks": ["worker-0"], "code": 1}
 WRITTEN = {"spec": {"worker": {"template": {"spec": {"restartPolicy": "Never"}}}}}
 OF_KUBEFLOW = {"spec": {"paddleReplicaSpecs": {"Worker": {"restartPolicy": "Never"}}}}
+OF_TORCH = {"spec": {"pytorchReplicaSpecs": {"Worker": {"restartPolicy": "Never"}}}}
 UNWRITTEN = {"spec": {"runPolicy": {"backoffLimit": 0}, "worker": {"template": {"spec": {}}}}}
 
 
@@ -60,6 +61,7 @@ def test_a_cause_without_such_a_reason_has_none(record: CauseRecord) -> None:
         (UNWRITTEN, 0, "runPolicy.backoffLimit is 0 (`paddock run --restarts N` or the field sets another)"),
         (WRITTEN, 0, "restartPolicy of worker is Never"),
         (OF_KUBEFLOW, 0, "restartPolicy of worker is Never"),
+        (OF_TORCH, 0, "restartPolicy of worker is Never"),
         (UNWRITTEN, 3, "restartPolicy of worker is Never"),
         (UNWRITTEN, None, "restartPolicy of worker is Never"),
     ],
@@ -101,11 +103,3 @@ def test_a_restart_says_what_it_restarts() -> None:
     assert str(explain_scope(build_job(), AGAIN)) == "all ranks start again together"
     assert explain_scope(build_torch_job(), cause("Completed", succeeded=1)) is None
     assert explain_scope(None, AGAIN) is None
-
-
-def test_a_restart_policy_of_any_kubeflow_kind_is_found() -> None:
-    manifest = {"spec": {"pytorchReplicaSpecs": {"Worker": {"restartPolicy": "Never"}}}}
-    job = build_torch_job(restart=RestartPolicy.NEVER, backoff_limit=0)
-    assert str(explain_no_restart(job, cause("RankFailed", **FAILED), manifest)) == (
-        "not restarted, because restartPolicy of worker is Never"
-    )

@@ -51,23 +51,6 @@ WAITS = Queue(
 CAUSE = CauseRecord("Suspended", since=NOW - 7)
 
 
-def test_placed_jobs_come_first_then_the_queue_then_what_waits_for_something_else() -> None:
-    jobs = [
-        job("held", Phase.SUSPENDED, cause=CAUSE), job("second"), job("made", at=NOW - 3), job("first"),
-        job("on", Phase.RUNNING, at=NOW - 90), job("over", Phase.COMPLETED), job("failed", Phase.FAILED),
-    ]  # fmt: skip
-    header, cells = build_table(read_queue_rows(jobs, [], WAITS), NOW)
-    assert header == ["POSITION", "NAME", "PHASE", "RANKS", "NEEDS", "WAITS", "WHY"]
-    assert [line[:6] for line in cells] == [
-        ["-", "on", "Running", "2", "2 CPUs", "-"],
-        ["1", "first", "Pending", "2", "2 CPUs", "60s"],
-        ["2", "second", "Pending", "2", "2 CPUs", "60s"],
-        ["-", "held", "Suspended", "2", "2 CPUs", "7s"],
-        ["-", "made", "Pending", "2", "2 CPUs", "3s"],
-    ]
-    assert cells[3][6].startswith("suspended, holds no pods")
-
-
 def test_a_job_with_pods_on_nodes_and_pods_that_wait_has_a_position() -> None:
     queue = Queue({"uid-half": Standing(1, 0, None)}, frozenset({"uid-half"}))
     _, cells = build_table(read_queue_rows([job("half")], [], queue), NOW)
@@ -100,16 +83,6 @@ def test_a_priority_has_a_column_where_there_is_one() -> None:
 def test_needs_are_those_of_the_pods_once_all_are_there(pods: list[Manifest], needs: str) -> None:
     _, cells = build_table(read_queue_rows([job("first")], pods, WAITS), NOW)
     assert cells[0][4] == needs
-
-
-def test_a_job_that_cannot_be_read_and_one_that_asks_for_nothing_have_a_row() -> None:
-    kind, broken = job("broken")
-    broken["spec"], broken["status"] = {"worker": {"replicas": "two"}}, {}
-    _, cells = build_table(read_queue_rows([(kind, broken)], [], WAITS), NOW)
-    assert cells[0][1:5] == ["broken", "Invalid", "-", "-"]
-    kind, plain = job("plain")
-    plain["spec"]["worker"]["template"]["spec"]["containers"][0].pop("resources")
-    assert build_table(read_queue_rows([(kind, plain)], [], WAITS), NOW)[1][0][3:5] == ["2", "-"]
 
 
 def capacity(nodes: int = 1, away: int = 0, **amounts: tuple[Any, Any]) -> Capacity:

@@ -118,6 +118,9 @@ ROWS: list[tuple[list[str], str]] = [
     (["run", "--secret", "TOKEN=hidden", "--", "python", "train.py"], "`export TOKEN=…` and `--secret TOKEN`"),
     (["run", "--env-file", "none", "--", "python", "train.py"], "--env-file none: No such file or directory"),
     (["run", "--env-file", "bad.env", "--", "python", "train.py"], "bad.env:2: the value of B begins with '"),
+    (["run", "--hold", "0", "--", "python", "train.py"], "from 1 s to 24 h is allowed"),
+    (["run", "--hold", "25h", "--", "python", "train.py"], "from 1 s to 24 h is allowed"),
+    (["run", "--hold", "1.5h", "--", "python", "train.py"], "from 1 s to 24 h is allowed"),
     (["run", "--detach", "--timeout", "5", "--", "python", "train.py"], "--timeout suspends the job from here"),
     (["run", "job.yaml", "--workers", "2"], "--workers is for a program"),
     (

@@ -65,13 +65,6 @@ def read_base(page: str) -> str:
     return str(found)
 
 
-async def test_a_type_is_chosen_first(browser: Browser) -> None:
-    page = await browser.get("/new")
-    for name, each in TEMPLATES.items():
-        assert f"/new?template={name}" in page
-        assert str(each.title) in page
-
-
 def test_the_comments_of_a_template_are_in_the_readers_language() -> None:
     for name, each in TEMPLATES.items():
         assert each.write("en") == each.text, name

@@ -131,6 +131,7 @@ def test_kubeflows_names_and_columns_are_its_own(api: JobApi, kind: str, specs: 
         "statusReplicasPath": ".status.replicaStatuses.Worker.active",
         "labelSelectorPath": ".status.replicaStatuses.Worker.selector",
     }
+    assert schema(api)["properties"]["spec"]["required"] == [specs]
 
 
 @pytest.mark.parametrize("crd", build_crds(), ids=name_of)

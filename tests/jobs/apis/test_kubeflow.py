@@ -183,12 +183,6 @@ REFUSED: list[tuple[tuple[str | int, ...], Any, str, str]] = [
         "is missing: a pod template with at least one container is needed",
     ),
     (
-        (*CONTAINER, "image"),
-        ...,
-        f"{AT}.Worker.template.spec.containers[0].image",
-        "is missing: the name of an image is needed",
-    ),
-    (
         ("spec", "elasticPolicy"),
         {"minReplicas": -1},
         "spec.elasticPolicy.minReplicas",

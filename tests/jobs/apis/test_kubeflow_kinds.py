@@ -8,14 +8,13 @@ import pytest
 
 from jobs.anything import merged
 from jobs.samples import read_manifest
-from paddock.install.crd import build_crd, build_old_crd
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.kubeflow import KubeflowJob
 from paddock.jobs.apis.kubeflow_replicas import ReplicaType
 from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PADDLE
 from paddock.jobs.launch import Launch
-from paddock.jobs.model import CauseRecord, Counts, Phase, Rank, RestartPolicy, Status
-from paddock.kube.meta import Manifest, Resource, name_of
+from paddock.jobs.model import CauseRecord, Counts, Phase, RestartPolicy, Status
+from paddock.kube.meta import Manifest, Resource
 from paddock.manifests.structure import check_structure
 from paddock.words.phrases import phrase
 from paddock.words.problems import InvalidJob
@@ -32,7 +31,6 @@ OTHER = KubeflowJob(
     own_fields=dict,
     read_launch=lambda spec, roles: Launch(),
 )
-JOB_LABELS = "training.kubeflow.org"
 
 
 def base() -> Manifest:
@@ -96,51 +94,3 @@ def test_its_status_has_its_own_roles_and_reasons_and_reads_back() -> None:
 def test_a_status_of_kubeflows_operator_is_read_with_the_numbers_of_its_own_spec() -> None:
     raw = {"conditions": [{"type": "Running", "status": "True"}], "replicaStatuses": {"Worker": {"active": 1}}}
     assert OTHER.read_status(base() | {"status": raw}).roles == {"worker": Counts(2, running=1)}
-
-
-def test_its_pods_are_found_by_its_own_controllers_name() -> None:
-    job = OTHER.read_job(base())
-    chief, worker = (OTHER.build_pod_labels(job, Rank(role, 0)) for role in ("chief", "worker"))
-    assert chief.labels == {
-        f"{JOB_LABELS}/operator-name": "otherjob-controller",
-        f"{JOB_LABELS}/job-name": job.key.name,
-        f"{JOB_LABELS}/replica-type": "chief",
-        f"{JOB_LABELS}/replica-index": "0",
-        f"{JOB_LABELS}/job-role": "master",
-    }
-    assert worker.labels == worker.selector
-    assert f"{JOB_LABELS}/job-role" not in worker.labels
-    assert [OTHER.read_rank({"metadata": {"labels": dict(each.labels)}}) for each in (chief, worker)] == [
-        Rank("chief", 0),
-        Rank("worker", 0),
-    ]
-
-
-def test_its_definition_has_its_own_names_fields_and_columns() -> None:
-    crd = build_crd(OTHER)
-    assert name_of(crd) == name_of(build_old_crd(OTHER)) == "otherjobs.kubeflow.org"
-    assert crd["spec"]["names"] == {
-        "kind": "OtherJob",
-        "listKind": "OtherJobList",
-        "plural": "otherjobs",
-        "singular": "otherjob",
-    }
-    version = crd["spec"]["versions"][0]
-    names = [column["name"] for column in version["additionalPrinterColumns"]]
-    assert names == ["State", "Percent", "Remaining", "Age", "Why"]
-    assert version["subresources"]["scale"]["specReplicasPath"] == ".spec.otherReplicaSpecs.Worker.replicas"
-    schema = version["schema"]["openAPIV3Schema"]
-    assert schema["properties"]["spec"]["required"] == ["otherReplicaSpecs"]
-    assert list(check_structure(schema, base())) == []
-    assert OTHER.spec_fields ^ KUBEFLOW_PADDLE.spec_fields == {
-        "otherReplicaSpecs",
-        "paddleReplicaSpecs",
-        "elasticPolicy",
-    }
-
-
-def test_the_first_is_as_it_was() -> None:
-    """The second value does not change the first."""
-    assert KUBEFLOW_PADDLE.resource == Resource("kubeflow.org", "v1", "PaddleJob", "paddlejobs")
-    written = KUBEFLOW_PADDLE.write_status({}, Status(Phase.RUNNING, roles={"master": Counts(1, running=1)}), 0.0)
-    assert [condition["reason"] for condition in written["conditions"]] == ["PaddleJobCreated", "PaddleJobRunning"]

@@ -36,11 +36,6 @@ def test_all_roles_that_train_decide_and_those_that_serve_never(sample: str) -> 
     assert job.one_decides == plain.one_decides  # the ranks of an elasticPolicy keep their rules
 
 
-def test_without_it_the_master_decides() -> None:
-    assert name_deciding(read("pytorch_mnist")) == ["master"]
-    assert name_deciding(read("pytorch_mnist", "AllRanks")) == ["master", "worker"]
-
-
 @pytest.mark.parametrize("sample", ["wide_and_deep", *KUBEFLOW_JOBS, *PYTORCH_JOBS])
 @pytest.mark.parametrize(("seconds", "value"), [(None, "AllRanks"), (600, "AllRanks:600"), (1, "AllRanks:1")])
 def test_what_is_written_is_read(sample: str, seconds: int | None, value: str) -> None:

@@ -12,7 +12,6 @@ from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects import pods
 from paddock.kube.meta import Manifest
 
-ADDRESS = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
 JOB = "paddle-distributed-job"
 FIRST = Rank("worker", 0)
 
@@ -28,34 +27,6 @@ def with_master(masters: int = 1, ports: list[dict[str, Any]] | None = None) -> 
     container = {**specs["Worker"]["template"]["spec"]["containers"][0], "ports": ports or []}
     specs["Master"] = {"replicas": masters, "template": {"spec": {"containers": [container]}}}
     return read_any(manifest)
-
-
-def test_the_first_worker_opens_the_rendezvous_at_its_own_address() -> None:
-    assert environment(read_sample("kubeflow_distributed"), Rank("worker", 0)) == {
-        "PYTHONUNBUFFERED": "1",
-        "PADDLE_JOB_ID": JOB,
-        "PADDLE_NNODES": "2",
-        "POD_IP": ADDRESS,
-        "POD_IP_DUMMY": ADDRESS,
-        "PADDLE_MASTER": "$(POD_IP_DUMMY):36543",
-        "PADDLE_RANK": "0",
-    }
-
-
-def test_a_variable_is_defined_before_its_use_as_kubernetes_expands_in_order() -> None:
-    names = list(environment(read_sample("kubeflow_distributed"), Rank("worker", 0)))
-    assert names.index("POD_IP_DUMMY") < names.index("PADDLE_MASTER")
-
-
-def test_the_others_find_it_by_the_name_of_its_service() -> None:
-    assert environment(read_sample("kubeflow_distributed"), Rank("worker", 1), 20040) == {
-        "PYTHONUNBUFFERED": "1",
-        "PADDLE_JOB_ID": JOB,
-        "PADDLE_NNODES": "2",
-        "POD_IP": ADDRESS,
-        "PADDLE_MASTER": f"{JOB}-worker-0:20040",
-        "PADDLE_RANK": "1",
-    }
 
 
 def test_with_servers_the_first_of_them_opens_it_and_ranks_are_the_launchers_to_give() -> None:
@@ -84,29 +55,8 @@ def test_the_port_is_the_jobs_own_where_jobs_share_a_machine_else_the_one_named_
     assert {environment(job, rank, port)["PADDLE_MASTER"].rpartition(":")[2] for rank in job.ranks()} == {expected}
 
 
-def test_no_config_map_holds_a_rank_back_as_ranks_wait_for_each_other_at_the_rendezvous() -> None:
-    job = read_sample("kubeflow_distributed")
-    assert not pods.needs_config_map(job)
-    assert "envFrom" not in build(job)["spec"]["containers"][0]
-
-
 def build(job: Job, rank: Rank = FIRST) -> Manifest:
     return pods.build_pod(job, rank, 0, None, Settings())
-
-
-def test_tools_find_the_pods_by_kubeflows_labels_and_nothing_is_paddle_operators() -> None:
-    labels = build(with_master(), Rank("master", 0))["metadata"]["labels"]
-    ours = {key: value for key, value in labels.items() if key.startswith("training.kubeflow.org/")}
-    assert ours == {
-        "training.kubeflow.org/operator-name": "paddlejob-controller",
-        "training.kubeflow.org/job-name": JOB,
-        "training.kubeflow.org/replica-type": "master",
-        "training.kubeflow.org/replica-index": "0",
-        "training.kubeflow.org/job-role": "master",
-    }
-    worker = build(with_master())["metadata"]
-    assert "training.kubeflow.org/job-role" not in worker["labels"]
-    assert not any(key.startswith("paddle-") for key in {**worker["labels"], **worker["annotations"]})
 
 
 def test_a_service_selects_its_rank_and_no_other() -> None:

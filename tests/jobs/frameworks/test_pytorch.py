@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jobs.samples import read_any, read_manifest, read_sample
+from jobs.samples import read_any, read_manifest
 from paddock.jobs.frameworks import pytorch
 from paddock.jobs.labels import RANK_VARIABLES_ANNOTATION
 from paddock.jobs.model import Job, Rank, Settings
@@ -26,24 +26,6 @@ def read(name: str = "pytorch_mnist", **spec: Any) -> Job:
     manifest = read_manifest(name)
     manifest["spec"] |= spec
     return read_any(manifest)
-
-
-@pytest.mark.parametrize(("rank", "number"), [(MASTER, "0"), (FIRST, "1"), (SECOND, "2")])
-def test_a_rank_finds_the_master_and_its_number(rank: Rank, number: str) -> None:
-    assert environment(read(), rank) == [
-        ("PYTHONUNBUFFERED", "1"),
-        ("MASTER_PORT", "23456"),
-        ("PET_MASTER_PORT", "23456"),
-        ("MASTER_ADDR", "mnist-master-0"),
-        ("PET_MASTER_ADDR", "mnist-master-0"),
-        ("WORLD_SIZE", "3"),
-        ("RANK", number),
-        ("PET_NODE_RANK", number),
-        ("PET_NPROC_PER_NODE", "auto"),
-        ("PET_NNODES", "3"),
-        ("GROUP_RANK", number),
-        ("NODE_RANK", number),
-    ]
 
 
 def test_the_number_of_a_pod_that_the_template_says_itself_is_not_replaced() -> None:
@@ -85,28 +67,6 @@ def test_the_world_has_the_processes_of_all_pods_and_ranks_are_those_of_pods(pro
     found = dict(environment(read(nprocPerNode=processes), SECOND))
     assert (found["WORLD_SIZE"], found["RANK"], found["PET_NODE_RANK"]) == (world, "2", "2")
     assert (found["PET_NPROC_PER_NODE"], found["PET_NNODES"]) == (processes, "3")
-
-
-def test_workers_without_a_master_have_ranks_too() -> None:
-    """With Kubeflow they have neither a rank nor an address, and each torchrun waits at its own for ever."""
-    found = dict(environment(read("pytorch_workers"), SECOND))
-    assert (found["MASTER_ADDR"], found["PET_MASTER_ADDR"]) == ("workers-worker-0", "workers-worker-0")
-    assert (found["RANK"], found["PET_NODE_RANK"], found["WORLD_SIZE"]) == ("1", "1", "4")
-
-
-@pytest.mark.parametrize(("rank", "is_host"), [(FIRST, "1"), (SECOND, "0")])
-def test_elastic_workers_meet_at_the_first_of_them(rank: Rank, is_host: str) -> None:
-    at = "elastic-example-imagenet-worker-0:23456"
-    assert environment(read_sample("pytorch_elastic"), rank) == [
-        ("PYTHONUNBUFFERED", "1"),
-        ("PET_NPROC_PER_NODE", "auto"),
-        ("PET_RDZV_ENDPOINT", at),
-        ("PET_RDZV_BACKEND", "c10d"),
-        ("PET_NNODES", "1:2"),
-        ("PET_MAX_RESTARTS", "100"),
-        ("PET_RDZV_CONF", f"last_call_timeout=2,is_host={is_host}"),
-        *OURS.items(),
-    ]
 
 
 def test_every_field_of_an_elastic_policy_reaches_the_pods_in_kubeflows_order() -> None:

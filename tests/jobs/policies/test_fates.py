@@ -7,9 +7,19 @@ from itertools import product
 
 import pytest
 
-from jobs.gangs import NOW, build_job, build_pods
-from paddock.jobs.model import PodPhase, Status
-from paddock.jobs.policies.fates import FATES, Age, Fate, Situation, State, plan_fate, read_age, read_state
+from jobs.gangs import NOW, build_job, build_pods, build_status
+from paddock.jobs.model import Phase, PodPhase, Status
+from paddock.jobs.policies.fates import (
+    FATES,
+    Age,
+    Fate,
+    Situation,
+    State,
+    plan_fate,
+    read_age,
+    read_situation,
+    read_state,
+)
 
 PRODUCT = list(product(Situation, Age, State))
 ENDED = (State.ENDED, State.HELD)
@@ -64,6 +74,14 @@ def test_every_pod_finds_its_row() -> None:
         older, newer = (attempt, renewal) < (1, 1), (attempt, renewal) > (1, 1)
         assert read_age(each, recorded) is (Age.OLDER if older else Age.NEWER if newer else Age.CURRENT)
         assert plan_fate(Situation.ACTIVE, recorded, each, NOW) in Fate
+
+
+def test_an_unfinished_job_is_active_unless_it_is_suspended_or_deleted() -> None:
+    job = build_job()
+    for phase in (Phase.NONE, Phase.PENDING, Phase.STARTING, Phase.RUNNING, Phase.RESTARTING):
+        assert read_situation(job, build_status(job, phase)) is Situation.ACTIVE
+    assert read_situation(job, build_status(job, Phase.SUSPENDED)) is Situation.SUSPENDED
+    assert read_situation(build_job(deleting=True), build_status(job)) is Situation.TERMINATING
 
 
 def test_a_pod_that_was_replaced_alone_is_older_and_its_replacement_current() -> None:

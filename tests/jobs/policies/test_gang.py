@@ -66,12 +66,6 @@ def test_so_does_the_attempts_config_map_and_no_other() -> None:
     assert not was_whole(JOB, replace(status, attempt=1), observe(JOB, ()))
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3])
-def test_a_gang_of_another_size_is_recreated(workers: int) -> None:
-    verdict = plan_resize(build_job(workers=workers), build_status(JOB), observe(JOB))
-    assert (verdict is not None) == (workers != 2)
-
-
 def test_a_gang_that_is_being_created_is_not_resized() -> None:
     one = observe(JOB, with_pod(build_pods(JOB), "worker-1", gone))
     assert plan_resize(JOB, Status(), one) is None
@@ -133,11 +127,6 @@ def test_pods_that_were_started_with_another_size_are_recreated_whatever_is_reco
 
 def tell(pods: tuple[Pod, ...], *told: str) -> tuple[Pod, ...]:
     return tuple(replace(pod, size=size) for pod, size in zip(pods, told, strict=True))
-
-
-def test_pods_without_a_size_are_of_the_gang_that_is_recorded() -> None:
-    """Those of another operator, which are adopted."""
-    assert plan_resize(JOB, build_status(JOB), observe(JOB, build_pods(JOB))) is None
 
 
 @pytest.mark.parametrize("scope", [None, RestartScope.POD, RestartScope.GANG])

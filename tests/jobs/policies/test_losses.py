@@ -13,7 +13,6 @@ from paddock.jobs.names import config_map_name
 from paddock.jobs.objects.pods import hash_addresses
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.restart import STEADY
-from paddock.jobs.policies.root_cause import FREE
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import CONFIG_MAPS
 
@@ -78,12 +77,6 @@ def test_after_the_last_one_the_job_fails_and_says_what_it_was() -> None:
     assert (status.phase, status.losses, status.attempt) == (Phase.FAILED, 3, 0)
     assert status.cause == cause("LostTooOften", limit=3, last="PodsLost", ranks=["worker-1"], why="NodeLost")
     assert "worker-1 went with the node (NodeLost)" in explain(status.cause)
-
-
-@pytest.mark.parametrize("reason", FREE)
-def test_no_restart_is_counted_for(reason: str) -> None:
-    status = lose(0, failed(137, reason=reason))
-    assert (status.phase, status.restarts, status.losses) == (Phase.RESTARTING, 0, 1)
 
 
 @pytest.mark.parametrize("reason", ["Evicted", "Error", "OOMKilled", "DeadlineExceeded", "", "SomethingNew"])

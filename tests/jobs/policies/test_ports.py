@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.gangs import NOW, build_job, build_pods, build_status
+from jobs.gangs import NOW, build_job, build_pods
 from paddock.jobs.actions import Create, Plan
 from paddock.jobs.labels import PORT_ANNOTATION
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Network, Observed, Settings, Status
 from paddock.jobs.plan import plan
-from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT, choose_port, kept_port, plan_one_port
+from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT, choose_port
 from paddock.kube.meta import PODS, annotations_of
 
 NODE_PORTS = 30_000
@@ -34,27 +34,6 @@ def test_a_block_is_free_below_the_node_ports_and_the_same_each_time(
 
 def test_jobs_and_attempts_spread() -> None:
     assert len({choose_port(f"job-{number}", number % 3, frozenset()) for number in range(100)}) > 80
-
-
-def test_a_hundred_jobs_at_once_get_a_hundred_blocks() -> None:
-    taken: set[int] = set()
-    for number in range(100):
-        port = choose_port(f"job-{number}", 0, frozenset(taken))
-        assert port is not None
-        taken.add(port)
-    assert len(taken) == 100
-
-
-def test_none_when_all_are_taken() -> None:
-    assert choose_port("job", 0, frozenset(range(FIRST_PORT, LAST_PORT + 1, PORTS_IN_BLOCK))) is None
-
-
-def test_a_gang_keeps_its_port_and_has_one() -> None:
-    job = build_job()
-    assert kept_port(build_pods(job)) is None
-    assert kept_port(build_pods(job, port=20_020)) == 20_020
-    assert plan_one_port(build_status(job), build_pods(job, port=20_020)) is None
-    assert plan_one_port(build_status(job), build_pods(job, port=20_020) + build_pods(job, port=20_040)) is not None
 
 
 @pytest.mark.parametrize(

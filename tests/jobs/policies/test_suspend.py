@@ -4,29 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.gangs import NOW, build_job, build_pods, build_services, build_status, build_torch_job, deleted, deleting
+from jobs.gangs import NOW, build_pods, build_services, build_status, build_torch_job, deleted, deleting
 from jobs.samples import read_manifest
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.jobs.model import Observed, Phase, RestartScope, Status
 from paddock.jobs.plan import plan
-from paddock.jobs.policies.suspend import plan_suspension
-
-
-@pytest.mark.parametrize(
-    ("wanted", "phase", "outcome"),
-    [
-        (False, Phase.RUNNING, None),
-        (True, Phase.NONE, (Phase.SUSPENDED, None)),
-        (True, Phase.RUNNING, (Phase.SUSPENDED, None)),
-        (True, Phase.SUSPENDED, None),
-        (False, Phase.SUSPENDED, (Phase.RESTARTING, 4)),
-    ],
-)
-def test_suspension(wanted: bool, phase: Phase, outcome: tuple[Phase, int | None] | None) -> None:
-    job = build_job(suspend=wanted)
-    verdict = plan_suspension(job, build_status(job, phase, attempt=3))
-    assert (verdict and (verdict.phase, verdict.attempt)) == outcome
-
 
 TORCH = build_torch_job(suspend=True)
 

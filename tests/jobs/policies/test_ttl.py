@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 from jobs.gangs import NOW, build_job, build_status, deleted, observe
-from paddock.jobs.actions import Delete
 from paddock.jobs.model import Counts, Phase
 from paddock.jobs.plan import plan
-from paddock.jobs.policies.ttl import plan_expiry, ttl_left
+from paddock.jobs.policies.ttl import ttl_left
 
 
 def test_it_counts_from_the_end_and_zero_means_at_once() -> None:
@@ -12,11 +11,6 @@ def test_it_counts_from_the_end_and_zero_means_at_once() -> None:
     assert ttl_left(job, build_status(job, Phase.FAILED, finished=NOW), NOW) == 0
     assert ttl_left(job, build_status(job), NOW) is None
     assert ttl_left(build_job(), build_status(job, finished=NOW), NOW) is None
-
-
-def test_the_job_is_deleted_by_its_uid() -> None:
-    job = build_job()
-    assert plan_expiry(job) == Delete(job.resource, job.key, job.uid)
 
 
 def test_a_clock_that_jumped_deletes_no_job_and_an_event_says_so() -> None:
