@@ -69,7 +69,7 @@ dist: $(VENV)/.ready ## a wheel, which puts `paddock` on your PATH, a source arc
 	@$(BIN)/python tools/sbom.py "$(DIST)"
 	@echo "to have paddock on your PATH: pipx install $(DIST)/*.whl, or uv tool install, or pip install in an environment of yours" >&2
 
-test: $(VENV)/.ready-dev ## style, types of the product, layers and the light tests (four to five minutes on two cores)
+test: $(VENV)/.ready-dev ## style, types of the product, layers and the light tests (five to six minutes on two cores)
 	@$(MAKE) --no-print-directory lint
 	@$(LIGHT) $(light)
 
