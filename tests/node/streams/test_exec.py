@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ from paddock.node.runtime import processes
 from paddock.node.runtime.cgroups import Cgroups, find_cgroups
 from paddock.node.runtime.machine import Machine
 from paddock.node.stacks.processes import Processes
-from paddock.node.streams import programs
+from paddock.node.streams import node_streams, programs
 from paddock.node.streams.node_streams import POD_SESSIONS, NodeStreams
 from paddock.node.streams.programs import Program
 from paddock.node.usage.meter import Meter
@@ -442,13 +443,26 @@ async def test_a_program_is_in_the_control_groups_of_its_container(tmp_path: Pat
         await streams.close()
 
 
-async def test_a_node_that_ends_ends_what_it_is_about_to_start_too(cluster: Cluster, streams: NodeStreams) -> None:
+async def test_a_node_that_ends_ends_what_it_is_about_to_start_too(
+    cluster: Cluster, streams: NodeStreams, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A probe begins in any moment."""
     found = await run_pod(cluster, shell("exec sleep 600"))
     request = StreamRequest(command=("/bin/sh", "-c", "exec sleep 600"))
+    begun, ends, start = asyncio.Event(), asyncio.Event(), node_streams.start_program
+
+    async def start_then(*words: Any) -> Program:
+        begun.set()
+        await ends.wait()
+        return await start(*words)
+
+    monkeypatch.setattr(node_streams, "start_program", start_then)
     asked = asyncio.create_task(streams.exec(found, request))
-    await asyncio.sleep(0)
-    await streams.close()
+    await begun.wait()
+    closing = asyncio.create_task(streams.close())
+    await asyncio.sleep(0)  # it closes from here on
+    ends.set()
+    await closing
     with pytest.raises(Unavailable, match="is being stopped"):
         await asked
     with pytest.raises(Unavailable, match="is being stopped"):
