@@ -217,7 +217,7 @@ async def _open(home: Home, record: Record) -> AsyncIterator[Served]:
 @contextmanager
 def without_tls(home: Home) -> Iterator[None]:
     """What is started within speaks HTTP, and the kubeconfig says so. OpenSSL goes by the real clock, and the server's
-    certificate, made by the stopped one, would be void a year after the record; a command takes a third less."""
+    certificate, made by the stopped one, would be void a year after the record."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Certificates, "context", lambda *asked: None)
         yield
