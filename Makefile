@@ -5,16 +5,6 @@ VENV := .venv
 export PYTHONDONTWRITEBYTECODE :=
 BIN := $(VENV)/bin
 
-# tools/bootstrap.py makes .venv with the first Python of this machine that Paddock runs on; `make PYTHON=...` names another.
-# Any Python runs that program, as it says what is missing. It is asked each time: a file's age does not tell that
-# Python was upgraded, or that the clone was moved.
-define BOOTSTRAP
-@for python in "$(PYTHON)" python3 python3.14 python3.13 python3.12 python3.11 "$(BIN)/python"; do \
-	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 7))' >/dev/null 2>&1 && exec "$$python" tools/bootstrap.py $(1) --python "$(PYTHON)"; \
-done; \
-echo "Paddock runs on Python 3.11 to 3.14, and there is none in PATH; install it (Debian and Ubuntu: apt-get install python3 python3-venv; Fedora: dnf install python3; Alpine: apk add python3), or name one: make PYTHON=/path/to/python3" >&2; exit 2
-endef
-
 # A file's tests stay together, as they share clusters; files come in the order of the seed, not the largest first.
 # Many tests wait for processes and timers, so few cores get two processes more than they are; each collects all tests. The
 # folders whose tests only compute (tests/support/order.py) fill what these leave, in one process, as to hand out so many
@@ -49,27 +39,27 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(VENV)/.ready: ALWAYS
-	$(call BOOTSTRAP,)
+	@PYTHON="$(PYTHON)" tools/set-up
 
 $(VENV)/.ready-dev: ALWAYS
-	$(call BOOTSTRAP,dev)
+	@PYTHON="$(PYTHON)" tools/set-up dev
 
 demo: $(VENV)/.ready ## train a real parameter-server job on this machine
-	@$(BIN)/paddock run examples/documents/wide_and_deep.yaml
-	@command -v paddock >/dev/null || echo "paddock is $(BIN)/paddock here" >&2
+	@./paddock run examples/documents/wide_and_deep.yaml
+	@./paddock delete wide-ande-deep  # its manifest keeps the servers (cleanPodPolicy: Never); the history has the run
 
 demo-pytorch: $(VENV)/.ready ## three ranks of PyTorch on this machine: one is killed, and they go on from their checkpoint
-	@$(BIN)/paddock run examples/pytorch/job.yaml --workdir examples/pytorch -- --kill-rank 1 --at-epoch 5
+	@./paddock run examples/pytorch/job.yaml --workdir examples/pytorch -- --kill-rank 1 --at-epoch 5
 
 # Built in .venv with the build tools of requirements.lock: no download, and the same bytes each time.
 DIST := dist
 dist: $(VENV)/.ready ## a wheel, which puts `paddock` on your PATH, a source archive, and what is in both (SBOM), in dist/
-	@rm -f "$(DIST)"/paddock-*.whl "$(DIST)"/paddock-*.tar.gz "$(DIST)"/paddock-*.cdx.json
+	@rm -f "$(DIST)"/paddock*.whl "$(DIST)"/paddock*.tar.gz "$(DIST)"/paddock-*.cdx.json
 	@$(BIN)/python -m hatchling build -d "$(DIST)"
 	@$(BIN)/python tools/sbom.py "$(DIST)"
 	@echo "to have paddock on your PATH: pipx install $(DIST)/*.whl, or uv tool install, or pip install in an environment of yours" >&2
 
-test: $(VENV)/.ready-dev ## style, types of the product, layers and the light tests (five to six minutes on two cores)
+test: $(VENV)/.ready-dev ## style, types of the product, layers and the light tests (four to five minutes on two cores)
 	@$(MAKE) --no-print-directory lint
 	@$(LIGHT) $(light)
 

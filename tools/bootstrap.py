@@ -1,4 +1,5 @@
-"""Sets up .venv: what `make demo` needs, and with `dev` what `make test` needs. Called by the Makefile.
+"""Sets up .venv: what `make demo` needs, and with `dev` what `make test` needs. Called by tools/set-up, which
+./paddock and the Makefile call.
 
     python3 tools/bootstrap.py [dev] [--python PYTHON]
 
@@ -90,9 +91,9 @@ def check_writable(venv: Path) -> None:
     except OSError as error:
         where = venv if venv.is_dir() else venv.parent
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise Missing(f"the disk that has {where} is full: free some space, then run make again") from None
+            raise Missing(f"the disk that has {where} is full: free some space, then try again") from None
         if where == venv:
-            advice = f"remove it as the user who made it ({_owner(venv)}), then run make again"
+            advice = f"remove it as the user who made it ({_owner(venv)}), then try again"
         else:
             advice = "clone Paddock into a directory of your own"
         raise Missing(f"{where} is not writable for you ({error.strerror}): {advice}") from None
@@ -118,7 +119,7 @@ def locked(venv: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("another make is setting up .venv; this one waits for it")
+            say("another set-up of .venv runs; this one waits for it")
             fcntl.flock(file, fcntl.LOCK_EX)
         except OSError:
             pass
@@ -149,7 +150,7 @@ def make_venv(python: Python, venv: Path) -> None:
     if code == 0:
         return
     if re.search(r"No space left|Disk quota", output):
-        raise Missing(f"the disk that has {venv} is full: free some space, then run make again")
+        raise Missing(f"the disk that has {venv} is full: free some space, then try again")
     words = f"its own words: {venv / LOG}"
     if way == "uv":
         raise Missing(f"{python.words} has no venv with pip, and uv could not put one in ({words}): {advise_venv()}")
@@ -225,10 +226,10 @@ def main(arguments: list) -> int:
         say(str(missing))
         return 2
     except KeyboardInterrupt:
-        say("interrupted: .venv is not ready, and the next make goes on with it")
+        say("interrupted: .venv is not ready, and the next try goes on with it")
         return 130
     except OSError as error:
-        say(f"the set-up of .venv failed ({error}): mend that, then run make again")
+        say(f"the set-up of .venv failed ({error}): mend that, then try again")
         return 2
     return 0
 

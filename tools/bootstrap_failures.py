@@ -41,7 +41,7 @@ def explain_pip(output: str, machine: Machine) -> Failure:
         match = re.search(pattern, output)
         if match:
             return explain(output, match, machine)
-    return Failure(f"pip failed ({last_error(output)})", "read the log, and run make again")
+    return Failure(f"pip failed ({last_error(output)})", "read the log, and try again")
 
 
 def last_error(output: str) -> str:
@@ -72,7 +72,7 @@ _OTHER_INDEX = "set PIP_INDEX_URL to an index that this machine can reach"
 
 
 def _no_space(output, match, machine):
-    return Failure("the disk is full", "free some space where this clone lies, then run make again")
+    return Failure("the disk is full", "free some space where this clone lies, then try again")
 
 
 def _proxy(output, match, machine):
@@ -114,7 +114,7 @@ def _unknown_name(output, match, machine):
 
 
 def _no_network(output, match, machine):
-    return Failure("this machine has no network", "connect it, then run make again")
+    return Failure("this machine has no network", "connect it, then try again")
 
 
 def _unreachable(output, match, machine):
@@ -128,7 +128,7 @@ def _silent(output, match, machine):
 
 
 def _broken_off(output, match, machine):
-    return Failure(f"the connection to {_host(output)} broke off", "run make again", passing=True)
+    return Failure(f"the connection to {_host(output)} broke off", "try again", passing=True)
 
 
 def _server_error(output, match, machine):

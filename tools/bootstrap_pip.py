@@ -34,7 +34,7 @@ _NOISE = re.compile(r"\s*(Skipping link|Found link|Link requires|changing mode|C
 
 
 def say(text: str) -> None:
-    """A line for the person who called make."""
+    """A line for the person who called make or ./paddock."""
     print(text, file=sys.stderr, flush=True)
 
 

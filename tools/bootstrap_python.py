@@ -117,7 +117,7 @@ def plan_venv(python: Python, uv: str | None) -> str:
 
 def advise_venv() -> str:
     names, here = read_distribution()
-    return f"{names.explain_install(here, names.VENV, is_root())}, then run make again"
+    return f"{names.explain_install(here, names.VENV, is_root())}, then try again"
 
 
 def read_distribution():

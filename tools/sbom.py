@@ -62,11 +62,11 @@ def build_bom(version: str, lock: str, packages: Sequence[Package]) -> dict[str,
     """CycloneDX 1.6. `lock`: the path of the lock that names the packages."""
     root = {
         "type": "application",
-        "bom-ref": f"pkg:pypi/paddock@{version}",
-        "name": "paddock",
+        "bom-ref": f"pkg:pypi/paddock-jobs@{version}",
+        "name": "paddock-jobs",
         "version": version,
         "licenses": [{"license": {"id": "Apache-2.0"}}],
-        "purl": f"pkg:pypi/paddock@{version}",
+        "purl": f"pkg:pypi/paddock-jobs@{version}",
     }
     components = [_build_component(each) for each in packages]
     known = json.dumps([root, components], sort_keys=True)

@@ -151,10 +151,10 @@ async def test_a_child_that_is_killed_is_started_again(widgets: LocalApi) -> Non
 async def test_without_cel_a_warning_names_the_rules_and_what_to_install(http: Http, widgets: LocalApi) -> None:
     widgets.objects.rules = CelRunner(installed=lambda: False)
     status, _, warnings = await define(http, "self.size < 5", "self.size >")
-    assert (status, len(warnings), "pip install 'paddock[cel]'" in warnings[0]) == (200, 1, True)
+    assert (status, len(warnings), "pip install 'paddock-jobs[cel]'" in warnings[0]) == (200, 1, True)
     status, _, (warning,) = await create(http, "a", size=9)
     assert status == 201
-    assert "rule 'self.size < 5' of spec" in warning and "pip install 'paddock[cel]'" in warning
+    assert "rule 'self.size < 5' of spec" in warning and "pip install 'paddock-jobs[cel]'" in warning
     assert widgets.objects.rules.pid is None
     # What needs no CEL to be found is refused here too.
     assert (await define(http, {"rule": "self.size < 5", "reason": "Odd"}))[0] == 422

@@ -265,7 +265,7 @@ def test_warnings_are_bounded() -> None:
 def test_without_cel_one_warning_says_what_to_install() -> None:
     (warning,) = explain_absence("Widget", find_rules(with_rule({"type": "object"}, "self.a"))).warnings
     assert warning == (
-        "validation rules of Widget were not evaluated, as CEL is not installed (pip install 'paddock[cel]'):"
+        "validation rules of Widget were not evaluated, as CEL is not installed (pip install 'paddock-jobs[cel]'):"
         " rule 'self.a' of the object"
     )
 

@@ -94,6 +94,13 @@ def test_chinese_is_broken_by_columns_and_before_no_punctuation() -> None:
     assert all(columns(line) <= 16 for line in lines)
 
 
+def test_paddock_alone_is_its_help_and_no_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    """As `kubectl` and `sky` alone."""
+    assert (run([]), run(["--help"])) == (0, 0)
+    alone, asked = capsys.readouterr().out.split("Usage:")[1:]
+    assert alone == asked
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_each_verb_begins_with_one_sentence_and_shows_how_it_is_used(verb: str) -> None:
     text = CliRunner().invoke(cli, [verb, "--help"], prog_name="paddock").output

@@ -74,7 +74,7 @@ def test_every_sentence_has_an_output() -> None:
 @pytest.mark.parametrize("case", [case for case in OUTPUTS if case.endswith(("no network", "dns"))])
 def test_without_a_route_it_is_the_network_that_is_missing(case: str) -> None:
     failure = explain_pip(OUTPUTS[case], HERE._replace(connected=False))
-    assert failure.sentence == "this machine has no network: connect it, then run make again"
+    assert failure.sentence == "this machine has no network: connect it, then try again"
     assert not failure.passing
 
 
@@ -95,7 +95,7 @@ def test_few_words_of_pip_are_no_verdict() -> None:
 def test_an_unknown_failure_shows_pips_last_error_and_no_password() -> None:
     output = "Collecting x\nERROR: it broke at https://me:secret@index.example/simple/x/?token=1\nbye\n"
     assert explain_pip(output, HERE).sentence == (
-        "pip failed (it broke at https://index.example): read the log, and run make again"
+        "pip failed (it broke at https://index.example): read the log, and try again"
     )
 
 
@@ -317,8 +317,29 @@ def test_the_second_of_two_waits_and_finds_all_done(clone: Path) -> None:
         fcntl.flock(first, fcntl.LOCK_EX)
         second = _start(clone)
         assert second.stderr is not None
-        assert second.stderr.readline() == "another make is setting up .venv; this one waits for it\n"
+        assert second.stderr.readline() == "another set-up of .venv runs; this one waits for it\n"
         version = ".".join(map(str, sys.version_info[:2]))
         (clone / ".venv" / READY.stamp).write_text(read_key(READY, clone, version))
     assert second.communicate(timeout=180)[1] == ""
     assert second.returncode == 0
+
+
+def test_a_link_to_the_clones_program_runs_it_where_the_user_is(clone: Path, tmp_path: Path) -> None:
+    programs, stamp = clone / ".venv" / "bin", clone / ".venv" / READY.stamp
+    programs.mkdir()
+    (programs / "python").symlink_to(sys.executable)
+    shutil.copy(ROOT / "paddock", clone)
+    (programs / "paddock").write_text('#!/bin/sh\npwd; printf "<%s>" "$@"; exit 7\n')
+    (programs / "paddock").chmod(0o755)
+    stamp.write_text(read_key(READY, clone, ".".join(map(str, sys.version_info[:2]))))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "pdk").symlink_to(Path("..") / clone.name / "paddock")
+    ended = subprocess.run(
+        [tmp_path / "bin" / "pdk", "run", "--", "a b", ""], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (7, f"{tmp_path}\n<run><--><a b><>", "")
+    # Where the set-up fails, nothing is run.
+    stamp.unlink()
+    (clone / "tools" / "bootstrap.py").write_text("import sys; sys.exit('the disk is full')")
+    ended = subprocess.run([clone / "paddock", "get"], cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", "the disk is full\n")

@@ -138,16 +138,16 @@ def test_the_wheel_has_the_product_with_its_languages_and_programs_and_nothing_e
         "paddock/kube/data/schemas.json.gz",
         "paddock/environments/programs/wide_and_deep/train.py",
         "paddock/environments/programs/resnet/train_fleet.py",
-        f"paddock-{__version__}.dist-info/licenses/LICENSE",
+        f"paddock_jobs-{__version__}.dist-info/licenses/LICENSE",
     } <= set(names)
-    assert {name.split("/")[0] for name in names} == {"paddock", f"paddock-{__version__}.dist-info"}
+    assert {name.split("/")[0] for name in names} == {"paddock", f"paddock_jobs-{__version__}.dist-info"}
     assert not [name for name in names if name.endswith(".pyc")]
 
 
 @pytest.mark.slow
 def test_the_source_archive_beside_it_has_what_the_operators_image_is_built_from(wheel: Path) -> None:
     """As `paddock manifests` says to who has the wheel alone."""
-    with tarfile.open(wheel.parent / f"paddock-{__version__}.tar.gz") as archive:
+    with tarfile.open(wheel.parent / f"paddock_jobs-{__version__}.tar.gz") as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     dockerfile = (ROOT / "deploy" / "Dockerfile").read_text()
     copied = set(re.findall(r"^COPY (?!--from)(\S+) ", dockerfile, re.MULTILINE))

@@ -237,7 +237,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
-        typed = tuple(arguments)
+        typed = tuple(arguments) or ("--help",)  # `paddock` alone is a question, as `kubectl` alone
         result = cli.main(args=list(typed), prog_name="paddock", standalone_mode=False, obj=typed)
         with suppress(BrokenPipeError):
             sys.stdout.flush()

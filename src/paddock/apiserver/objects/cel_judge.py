@@ -18,7 +18,7 @@ from paddock.apiserver.schema.cel_rules import MOST_RULES, Rule
 from paddock.kube.errors import FieldCause
 from paddock.kube.validation.field_errors import Key, Path
 
-EXTRA = "pip install 'paddock[cel]'"
+EXTRA = "pip install 'paddock-jobs[cel]'"
 MOST_WARNINGS = 10
 _NAMED = 3
 _PLACE = re.compile(r"^ERROR: <input>:\d+:\d+: | \(in container ''\)$")
