@@ -1,6 +1,6 @@
 """Heterogeneous parameter servers with PaddlePaddle 3.0.0 or 2.6.2: the program of every rank.
 
-    paddock run job.yaml --workdir .
+    paddock run examples/heter/job.yaml
 
 Workers read samples and look up the embedding on the parameter servers (first stage). Heter ranks compute the dense
 layers and the loss (second stage) and send the gradient back. TRAINING_ROLE says which role a rank has,

@@ -67,3 +67,41 @@ def test_two_jobs_with_servers_and_gloo_run_side_by_side(cluster: Cluster) -> No
         ended = run.end(240)
         assert ended.code == 0, str(ended)
         assert "ps 2/2, worker 2/2 succeeded. Held-out AUC" in ended.said[-2]
+
+
+HASTY = """
+import os, time
+import numpy as np
+import paddle
+from paddle.distributed import fleet
+
+paddle.enable_static()
+fleet.init()
+x, y = paddle.static.data("x", [-1, 4], "float32"), paddle.static.data("y", [-1, 1], "float32")
+loss = paddle.mean((paddle.static.nn.fc(x, 1) - y) ** 2)
+strategy = fleet.DistributedStrategy()
+strategy.a_sync = True
+fleet.distributed_optimizer(paddle.optimizer.SGD(0.01), strategy).minimize(loss)
+if fleet.is_server():
+    time.sleep(5)
+    fleet.init_server()
+    fleet.run_server()
+else:
+    executor = paddle.static.Executor(paddle.CPUPlace())
+    executor.run(paddle.static.default_startup_program())
+    fleet.init_worker()
+    batch = np.ones((8, 4), "float32")
+    for _ in range(5):
+        executor.run(feed={"x": batch, "y": batch[:, :1]}, fetch_list=[loss])
+    fleet.stop_worker()
+"""
+
+
+@ONE_SANDBOX
+@pytest.mark.parametrize("workers", ["1", "2"], ids=["alone", "with gloo"])
+def test_a_program_that_asks_the_servers_at_once_starts_when_they_answer(cluster: Cluster, workers: str) -> None:
+    """`push dense param failed` where it does not wait: the servers of this one take five seconds longer."""
+    (cluster.directory / "hasty.py").write_text(HASTY)
+    ended = cluster.paddock("run", "--ps", "2", "--workers", workers, "--", "python", "hasty.py", seconds=300)
+    assert ended.code == 0, str(ended)
+    assert "hasty.py calls init_worker(): the workers start when the servers answer, or after 120 s" in ended.said

@@ -81,6 +81,11 @@ OUTPUTS_ANNOTATION = "paddock.dev/outputs"
 PADDOCK_OUTPUT_DIR (`jobs.objects.outputs`). On a laptop each run has one anyway (`app.outputs`)."""
 OUTPUTS_CONTAINER = "paddock-outputs"
 """The container that comes first in a pod of such a job; with a number behind it where the template has that name."""
+SERVERS_FIRST_ANNOTATION = "paddock.dev/servers-first"
+"""`"true"`: workers and heter ranks start their program when each parameter server answers at its port
+(`jobs.servers_first`)."""
+SERVERS_CONTAINER = "paddock-servers"
+"""The container that waits for them, the last of a pod's init containers; named as that of the outputs."""
 REQUIREMENTS_ANNOTATION = "paddock.dev/requirements"
 """On a laptop: the requirements file of the job's environment, relative to the manifest's directory. `paddock run` and
 `paddock submit` make the Environment and name it (`kube.environments`); on a cluster it means nothing."""

@@ -112,6 +112,7 @@ READERS: tuple[Reader, ...] = (
             labels.WORKING_DIRECTORY_ANNOTATION,
             labels.RESUME_ANNOTATION,
             labels.OUTPUTS_ANNOTATION,
+            labels.SERVERS_FIRST_ANNOTATION,
             labels.REQUIREMENTS_ANNOTATION,
         ),
         Owner.JOB,

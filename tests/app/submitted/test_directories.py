@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,18 @@ async def test_the_users_own_script_comes_before_a_program_of_ours(tmp_path: Pat
     assert await add(check(image=WIDE_AND_DEEP), tmp_path) is None
     (tmp_path / "train.py").touch()
     assert await add(check(image=WIDE_AND_DEEP), tmp_path) == str(tmp_path)
+
+
+async def test_what_lies_beside_the_manifest_comes_next_and_before_a_program_of_ours(tmp_path: Path) -> None:
+    beside, here = tmp_path / "examples", tmp_path / "here"
+    for directory in (beside, here):
+        directory.mkdir()
+    (beside / "train.py").touch()
+    for image in (PADDLE, WIDE_AND_DEEP):
+        each = replace(check(image=image), file="../examples/job.yaml")
+        assert await add(each, here) == str(beside)
+    (here / "train.py").touch()
+    assert await add(replace(check(), file="../examples/job.yaml"), here) == str(here)
 
 
 async def test_an_annotation_that_is_there_wins(tmp_path: Path) -> None:

@@ -91,6 +91,12 @@ YOURS: Mapping[str, Row] = {
         "The one pod of a PyTorchJob has none of `RANK`, `WORLD_SIZE`, `MASTER_ADDR` and the others, as in a shell."
         " `paddock run` writes it for a program that asks for them, or joins no group.",
     ),
+    "paddock.dev/servers-first": Row(
+        "jobs",
+        ("true",),
+        "Workers and heter ranks start their program when each parameter server answers at its port, or after two"
+        " minutes. `paddock run` and `submit` write it for a program that calls `init_worker()` at once.",
+    ),
     "paddock.dev/working-directory": Row(
         "jobs", (), "On a laptop: the absolute path of the directory in which the programs start."
     ),

@@ -1,11 +1,11 @@
 """Scripts that a job starts by a relative path: `train.py` in the current directory, as in PaddlePaddle's examples.
 
-On a laptop the user's file always wins: if the current directory has the script, an annotation makes the job start
-there (`jobs.objects.pods`), also where the image stands for a program of ours (`launches.containers`). That program is
-used only where nothing else is there. A script that is in neither would fail, so the job is refused before it is
-submitted. An existing annotation wins, and its directory must be there, as must any workingDir where nothing is
-mounted. Images that are unknown, with no default Environment in their place, are not judged: the job's cause will say
-why it waits. `cli.submit.programs` says what runs.
+On a laptop the user's file always wins: if the current directory has the script, or else the directory of the manifest,
+an annotation makes the job start there (`jobs.objects.pods`), also where the image stands for a program of ours
+(`launches.containers`). That program is used only where nothing else is there. A script that is in none would fail, so
+the job is refused before it is submitted. An existing annotation wins, and its directory must be there, as must any
+workingDir where nothing is mounted. Images that are unknown, with no default Environment in their place, are not
+judged: the job's cause will say why it waits. `cli.submit.programs` says what runs.
 """
 
 from __future__ import annotations
@@ -79,6 +79,10 @@ def _place(
     if named:
         scripts = [replace(script, brought=False) for script in scripts]
     taken, refusal = plan_scripts(scripts, directory, *look_in(directory))
+    if not (taken or named):  # else what lies beside the manifest
+        beside = (directory / each.file).parent
+        if plan_scripts(scripts, beside, *look_in(beside))[0]:
+            return _start_in(each, beside.resolve()), None
     return (_start_in(each, directory) if refusal is None and (taken or named) else each), refusal
 
 

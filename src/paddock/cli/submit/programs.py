@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import posixpath
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paddock.app.submitted.directories import annotate
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.directory_map import MOUNT
 from paddock.cli.submit.script.files import explain_differences
 from paddock.cli.submit.script.sources import read_file
 from paddock.jobs.frameworks.python_source import START
-from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import SERVERS_FIRST_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Role, Settings
 from paddock.jobs.objects.pods import build_pod, main_container
+from paddock.jobs.servers_first import SECONDS, can_wait
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
 from paddock.kube.printable import show_line
 from paddock.launches.containers import find_launch, find_script
 from paddock.script.escapes import unescape
+from paddock.script.source import Source
+from paddock.submission.documents import Checked
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
@@ -44,21 +48,62 @@ async def fetch_programs(api: Api, place: ClusterChoice, job: Job, workdir: str 
 def read_warnings(place: ClusterChoice, job: Job, workdir: str | None) -> list[Phrase]:
     """What is told of the Python files that the job starts and that are on this machine, as of a typed command. On a
     cluster only those of --workdir are the job's."""
-    if place.home is None and workdir is None:
-        return []
-    directory = Path.cwd() if workdir is None else Path(workdir).resolve()
     names = {role.name for role in job.roles if role.replicas}
     said: dict[Phrase, None] = {}
+    for role, script, source in _read_files(place, job, workdir):
+        found = explain_differences(
+            script, source, servers="ps" in names, heter="heter" in names, serves=not role.trains
+        )
+        said |= dict.fromkeys(found)
+    return list(said)
+
+
+def _read_files(place: ClusterChoice, job: Job, workdir: str | None) -> Iterator[tuple[Role, str, Source]]:
+    if place.home is None and workdir is None:
+        return
+    own = job.annotations.get(WORKING_DIRECTORY_ANNOTATION) if place.home is not None else None
+    directory = Path(own or Path.cwd()) if workdir is None else Path(workdir).resolve()
     for role in job.roles:
         containers = role.template["spec"]["containers"]
         script = find_script(containers[main_container(job, containers)])
         path = directory / script
         if script.endswith(".py") and path.is_file():
-            found = explain_differences(
-                script, read_file(path), servers="ps" in names, heter="heter" in names, serves=not role.trains
+            yield role, script, read_file(path)
+
+
+def hold_workers(
+    checked: Sequence[Checked], place: ClusterChoice, workdir: str | None, notify: Callable[[Phrase], None]
+) -> list[Checked]:
+    """The documents, in which the workers of a program that calls `init_worker()` at once wait until the servers
+    answer, unless the job says what it wants (`paddock.dev/servers-first`). Tells of each."""
+    return [_hold(each, each.job, place, workdir, notify) if each.job is not None else each for each in checked]
+
+
+def _hold(
+    each: Checked, job: Job, place: ClusterChoice, workdir: str | None, notify: Callable[[Phrase], None]
+) -> Checked:
+    servers = job.role("ps")
+    if servers is None or not servers.replicas or SERVERS_FIRST_ANNOTATION in job.annotations:
+        return each
+    read = _read_files(place, job, workdir)
+    script = next((script for _, script, source in read if source.starts_workers and not source.waits), "")
+    if script and can_wait(job, local=place.home is not None):
+        notify(
+            phrase(
+                "{script} calls init_worker(): the workers start when the servers answer, or after {seconds} s",
+                script=script, seconds=SECONDS,
             )
-            said |= dict.fromkeys(found)
-    return list(said)
+        )  # fmt: skip
+        return annotate(each, SERVERS_FIRST_ANNOTATION, "true")
+    if script:
+        notify(
+            phrase(
+                "warning: {script} calls init_worker(), and servers open their ports some seconds after the workers "
+                "start: connect to each of fleet.server_endpoints() before it, until it answers",
+                script=script,
+            )
+        )
+    return each
 
 
 def explain_programs(job: Job, environments: Sequence[Manifest] | None, directory: Path) -> list[Phrase]:

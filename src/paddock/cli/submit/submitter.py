@@ -10,7 +10,7 @@ from paddock.app.home import explain_full_disk
 from paddock.cli.cluster.errors import Failed
 from paddock.cli.submit.checks import Submission, refuse
 from paddock.cli.submit.job_environments import write_environments
-from paddock.cli.submit.programs import fetch_programs, read_warnings
+from paddock.cli.submit.programs import fetch_programs, hold_workers, read_warnings
 from paddock.cli.submit.replacing import delete_replaced
 from paddock.cli.submit.resumed import notify_resumed
 from paddock.cli.submit.sent_directories import create_with_maps
@@ -55,6 +55,7 @@ async def _submit(submission: Submission, creating: Callable[[], None], made: li
     checked = await _fill_claims(submission, checked)
     if submission.pushes is not None:
         await submission.pushes.send()
+    checked = hold_workers(checked, place, workdir, notify)
     programs = await _fetch_programs(submission, checked)
     await delete_replaced(api, submission.there, notify, place.flags)
     notify_resumed(checked, place, notify)

@@ -21,12 +21,14 @@ from paddock.jobs.labels import (
     QUEUE_LABEL,
     RANK_VARIABLES_ANNOTATION,
     RESTART_SCOPE_ANNOTATION,
+    SERVERS_FIRST_ANNOTATION,
     SILENT_ANNOTATION,
 )
 from paddock.jobs.launch import NO_LAUNCH, Launch
 from paddock.jobs.model import Job, Network, OnSilence, Policies, RestartScope, Role, Scheduling
 from paddock.jobs.mounts import read_mounts
 from paddock.jobs.queued import PODS, SUSPEND, misses_queue, starts_alone
+from paddock.jobs.servers_first import waits_for_servers
 from paddock.jobs.substitutions import read_notices
 from paddock.jobs.variables import read_variable_notices
 from paddock.kube.meta import Key
@@ -111,6 +113,7 @@ def accept(job: Job, root: Fields, path_of: Callable[[Role], str], restart_polic
         root.child("metadata").child("annotations").warn(SILENT_ANNOTATION, said)
     _check_queue(job, root.child("metadata").child("labels"), root.child("metadata").child("annotations"))
     _check_rank_variables(job, root.child("metadata").child("annotations"))
+    _check_servers_first(job, root.child("metadata").child("annotations"))
     if not any(problem.severity == "error" for problem in root.problems.values()):
         check_endpoints(job, root, path_of)
     problems = tuple(root.problems.values())
@@ -127,6 +130,17 @@ def _check_rank_variables(job: Job, annotations: Fields) -> None:
         return
     said = phrase('has no effect: it is "false" on a PyTorchJob of one pod, whose program then has no RANK')
     annotations.warn(RANK_VARIABLES_ANNOTATION, said)
+
+
+def _check_servers_first(job: Job, annotations: Fields) -> None:
+    found = job.annotations.get(SERVERS_FIRST_ANNOTATION)
+    if found is None or found == "false" or waits_for_servers(job, local=True):
+        return
+    said = phrase(
+        'has no effect: it is "true" on a job with parameter servers that open their ports by themselves (not '
+        "withGloo: 2), for whose ports the other ranks then wait"
+    )
+    annotations.warn(SERVERS_FIRST_ANNOTATION, said)
 
 
 def _check_queue(job: Job, labels: Fields, annotations: Fields) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from paddock.jobs.apis.outputs import OUTPUT_PATH
+from paddock.jobs.first_containers import build_first, find_free
 from paddock.jobs.frameworks import EnvVar
 from paddock.jobs.labels import OUTPUTS_CONTAINER, RESUME_ANNOTATION
 from paddock.jobs.model import Job, Settings
@@ -24,10 +25,6 @@ from paddock.kube.times import format_time
 
 CHECKPOINT_PATH = f"{OUTPUT_PATH}/checkpoint"
 _CLAIM_PATH = "/paddock/claim"
-_RESOURCES = ("cpu", "memory", "ephemeral-storage")
-"""Those that the first container asks for too: a quota wants them of each container, and a pod is given the larger of
-what its first container and its others ask for, so they cost nothing. Devices are left to the programs."""
-_PRIVILEGED = ("privileged", "procMount")
 
 
 def find_claim(job: Job, settings: Settings) -> str:
@@ -50,7 +47,7 @@ def mount_outputs(job: Job, spec: Mapping[str, Any], main: int, claim: str) -> M
     """The spec of a pod with the claim, if there is one, in the container that trains, which is number `main`."""
     if not claim:
         return dict(spec)
-    volume = _free(OUTPUT_VOLUME, spec.get("volumes") or ())
+    volume = find_free(OUTPUT_VOLUME, spec.get("volumes") or ())
     containers = list(spec["containers"])
     mounts = containers[main].get("volumeMounts") or ()
     mount = {"name": volume, "mountPath": OUTPUT_PATH, "subPath": run_path(job)}
@@ -74,37 +71,7 @@ def _build_first(job: Job, claim: str, volume: str, trained: Mapping[str, Any], 
         job.annotations[RESUME_ANNOTATION] if read_resume(job.annotations) is not None else "",
         claim,
     )
-    resources = {
-        section: chosen
-        for section, amounts in (trained.get("resources") or {}).items()
-        if section in ("requests", "limits") and (chosen := {key: amounts[key] for key in _RESOURCES if key in amounts})
-    }
-    return {
-        "name": _free(OUTPUTS_CONTAINER, others),
-        "image": trained.get("image"),
-        **({"imagePullPolicy": trained["imagePullPolicy"]} if trained.get("imagePullPolicy") else {}),
-        "command": ["sh", "-c", SHELL, OUTPUTS_CONTAINER, read_program(), *words],
-        "workingDir": "/",
-        **({"resources": resources} if resources else {}),
-        **({"securityContext": context} if (context := _lower(trained.get("securityContext") or {})) else {}),
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [{"name": volume, "mountPath": _CLAIM_PATH}],
-    }
-
-
-def _lower(context: Mapping[str, Any]) -> dict[str, Any]:
-    """The user, groups and limits of the container that trains, whose directories these are, without what it may do
-    beyond other containers."""
-    kept = {key: value for key, value in context.items() if key not in _PRIVILEGED}
-    capabilities = {key: value for key, value in (context.get("capabilities") or {}).items() if key != "add"}
-    kept.pop("capabilities", None)
-    return {**kept, **({"capabilities": capabilities} if capabilities else {})}
-
-
-def _free(name: str, taken: Collection[Any]) -> str:
-    """The template may have a volume or a container of the same name."""
-    names, number, found = {str(each.get("name")) for each in taken}, 1, name
-    while found in names:
-        number += 1
-        found = f"{name}-{number}"
-    return found
+    first = build_first(
+        OUTPUTS_CONTAINER, trained, others, ["sh", "-c", SHELL, OUTPUTS_CONTAINER, read_program(), *words]
+    )
+    return {**first, "volumeMounts": [{"name": volume, "mountPath": _CLAIM_PATH}]}

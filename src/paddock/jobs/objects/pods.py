@@ -59,6 +59,8 @@ from paddock.jobs.objects.outputs import build_variables, find_claim, mount_outp
 from paddock.jobs.objects.pod_groups import build_pod_group, find_priority_class
 from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
 from paddock.jobs.queued import mark_pod
+from paddock.jobs.servers_first import build_variables as build_gloo
+from paddock.jobs.servers_first import wait_for_servers
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
 from paddock.jobs.variables import ATTEMPT, CHECKPOINTS, METRICS, OUTPUTS, UNBUFFERED, merge_variables
 from paddock.kube.environments import DEFAULT_ANNOTATION, ENVIRONMENT_ANNOTATION, PATH_ANNOTATION, write_default
@@ -278,7 +280,7 @@ def _spec(
         _add_volume(spec, WORKING_DIRECTORY_VOLUME, work, "Directory")
         containers[main] = _started_in(work, job, f"{directory}/log/{rank}", containers[main])
     spec["containers"] = containers
-    return mount_outputs(job, spec, main, claim)
+    return mount_outputs(job, wait_for_servers(job, rank, spec, main, config_map, directory), main, claim)
 
 
 def _add_volume(spec: Manifest, name: str, path: str, kind: str) -> None:
@@ -330,6 +332,7 @@ def _trained(
             METRICS: f"{directory}/{METRICS_DIRECTORY}/{metrics_file(str(rank), attempt)}",
         }
         ours += [{"name": name, "value": place} for name, place in places.items() if name not in said]
+        ours += [each for each in build_gloo(job, directory, attempt) if each["name"] not in said]
         mount = {"name": OUTPUT_VOLUME, "mountPath": directory}
         result["volumeMounts"] = [*(result.get("volumeMounts") or ()), mount]
     if claim:

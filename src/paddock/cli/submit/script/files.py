@@ -188,12 +188,6 @@ def explain_differences(
             "them: the workers do",
             script=script, device=source.second_stage,
         )  # fmt: skip
-    if servers and source.starts_workers and not source.waits:
-        yield phrase(
-            "warning: {script} calls init_worker(), and servers open their ports some seconds after the workers start: "
-            "connect to each of fleet.server_endpoints() before it, until it answers",
-            script=script,
-        )
 
 
 def _is_of_another_python(word: str) -> bool:
