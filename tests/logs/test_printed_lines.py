@@ -133,7 +133,8 @@ LINES: list[tuple[str, str, dict[str, object]]] = [
     (
         "transformers: a bar of the Trainer before its dictionary",
         " 10%|█         | 50/500 [00:10<01:30,  5.00it/s]{'loss': 1.5, 'learning_rate': 4.5e-05, 'epoch': 0.1}",
-        {"step": 50, "steps": 500, "speed": 5.0, "unit": "it/s", "loss": 1.5, "lr": 4.5e-05},
+        {"step": 50, "steps": 500, "speed": 5.0, "unit": "it/s", "loss": 1.5, "lr": 4.5e-05,
+         "epochs_done": 0.1},
     ),
     (
         "transformers: trainer.py, numbers of numpy 2",

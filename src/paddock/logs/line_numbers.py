@@ -69,6 +69,7 @@ class Scan:
         self.metrics: dict[str, float] = {}
         self.others: dict[str, float] = {}
         self.asides: dict[str, float] = {}
+        self.epochs_done: float | None = None
         self.unit = ""
         self.evaluates = False
         """A label says so: `[Eval]`, `Test:`."""
@@ -193,7 +194,10 @@ class Scan:
         self.metrics["speed"], self.unit = number, name_unit(what) or said
 
     def count(self, name: str, number: float, total: int | None) -> None:
-        if name in self.counts or not math.isfinite(number) or not number.is_integer() or not 0 <= number < _MOST_COUNT:
+        if name in self.counts or not math.isfinite(number) or not 0 <= number < _MOST_COUNT:
+            return
+        if not number.is_integer():
+            self.epochs_done = number if name == "epoch" and self.epochs_done is None else self.epochs_done
             return
         self.counts[name] = int(number)
         if total and name in ("epoch", "step"):
@@ -219,7 +223,7 @@ class Scan:
 
     @property
     def _has_place(self) -> bool:
-        return self._trains or "epoch" in self.counts or "step" in self.counts
+        return self._trains or self.epochs_done is not None or bool(self.counts.keys() & {"epoch", "step"})
 
     @property
     def is_a_sentence(self) -> bool:
@@ -243,7 +247,8 @@ class Scan:
         if self.numbers > _MOST_NUMBERS or not self._is_enough(has_place):
             return None
         return Progress(
-            **self.counts, **self.metrics, unit=self.unit, others=self.others, asides=self.asides  # type: ignore[arg-type]
+            **self.counts, **self.metrics, epochs_done=None if "epoch" in self.counts else self.epochs_done,  # type: ignore[arg-type]
+            unit=self.unit, others=self.others, asides=self.asides,
         )  # fmt: skip
 
     def _is_enough(self, has_place: bool) -> bool:

@@ -15,6 +15,8 @@ class Progress:
 
     epoch: int | None = None
     """As printed, counted from 0 or 1 as the program does."""
+    epochs_done: float | None = None
+    """Of a program that counts parts of epochs: 0.25."""
     epochs: int | None = None
     step: int | None = None
     """As printed, like `epoch`."""
@@ -49,7 +51,7 @@ class Progress:
 
 METRICS = ("loss", "val_loss", "accuracy", "val_accuracy", "lr", "grad_norm")
 """The fields of `Progress` that are numbers of the training itself."""
-PLACES = ("epoch", "epochs", "step", "steps")
+PLACES = ("epoch", "epochs_done", "epochs", "step", "steps")
 MOST_OTHERS = 64
 LONGEST_NAME = 64
 
