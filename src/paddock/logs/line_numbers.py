@@ -54,6 +54,7 @@ _LISTED = re.compile(r"\s*\[ ?(?P<epoch>\d{1,9}),\s{1,12}(?P<step>\d{1,12})\]\s"
 """`[1,  2000] loss: 2.212`, of PyTorch's tutorials."""
 _ROUND = re.compile(r"(?:\[\d\d:\d\d:\d\d\] )?\[(?P<step>\d{1,9})\]\s{1,4}(?=[A-Za-z_]\w{0,40}(?:-[a-z]|'s ))")
 """`[10]\ttrain-rmse:0.1`, of XGBoost and LightGBM. Others have a rank in brackets: `[0] epoch 1 loss 0.5`."""
+_NUMBER_NEXT = re.compile(r"\s{1,4}[-+]?\.?\d")
 _CHINESE_COUNT = re.compile(r"第 ?(\d{1,9}) ?(轮|步|次)")
 _WORKS = frozenset(
     f"{each}/s" for each in ("it", "samples", "images", "tokens", "step", "steps", "batches", "examples", "sequences")
@@ -325,11 +326,11 @@ class _Walk:
             self.words, self._told = self.words or self._told, []
             self.signed = bool(self.words)
         elif kind in ("number", "unit"):
-            self._take_number(float(token["number"].replace(",", "")), None, token["unit"] or "", token.end())
+            self._take_measured(float(token["number"].replace(",", "")), token["unit"] or "", token)
         elif kind == "of":
             self._take_number(float(token["done"]), int(token["of"]), "", token.end())
         elif kind == "what":
-            self._take_rate(float(token["rate"].replace(",", "")), token["what"], token.end())
+            self._take_rate(float(token["rate"].replace(",", "")), token["what"], token)
         elif kind == "wrap":
             self._is_wrapped = True
         elif kind == "open":
@@ -370,12 +371,33 @@ class _Walk:
         if self._is_wrapped:
             self._is_wrapped, self._skip = False, 1
 
-    def _take_rate(self, number: float, what: str, end: int) -> None:
+    def _take_measured(self, number: float, unit: str, token: re.Match[str]) -> None:
+        if unit.isalpha() and self._is_metric() and _NUMBER_NEXT.match(token.string, token.end()):
+            self._take_named(number, unit, token.end())  # `loss 0.5 ms 120`
+        else:
+            self._take_number(number, None, unit, token.end())
+
+    def _take_rate(self, number: float, what: str, token: re.Match[str]) -> None:
+        """What stands before a number is its name; a unit that a number follows is the name of that: `loss 0.5 tokens/s
+        12000`."""
+        end = token.end()
         if self.words and read_name(self.words[-1]).kind == "speed":
             self.scan.take(self.words, number, None, what, self.signed)
+        elif self._is_metric() or (self.words and _NUMBER_NEXT.match(token.string, end)):
+            self._take_named(number, what, end)
+            return
         elif not self._held and not (self.words and read_name(" ".join(self.words[-2:])).evaluates):
             self.scan.pace(number, what)
         self.words, self.signed, self._is_wide, self._end = [], False, False, end
+
+    def _is_metric(self) -> bool:
+        names = (" ".join(self.words[-size:]) for size in (1, 2))
+        return bool(self.words) and any(read_name(name).kind not in ("other", "noise", "speed") for name in names)
+
+    def _take_named(self, number: float, name: str, end: int) -> None:
+        """A number, and the name of the next."""
+        self._take_number(number, None, "", end)
+        self._take_word(name, end)
 
     def _open(self, start: int) -> None:
         """`lr(Cosine): 0.1`, `1.5GiB(5%)` and `Namespace(lr=0.1)` are passed over; ` (loss=0.5)` is read."""
