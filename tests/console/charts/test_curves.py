@@ -99,7 +99,8 @@ POINTS: list[tuple[str, list[str], str, dict[str, list[float]]]] = [
                                       "{'eval_loss': 0.7, 'epoch': 1.0}"], "step",
      {"loss": [20, 40], "val_loss": [40]}),
     ("PaddleNLP", epochs("[2026-03-07 11:53:09,773] [    INFO] - global step {last}, epoch: {e}, batch: 19, "
-     "loss: 0.69, speed: 3.51 step/s", "eval loss: 0.54, accu: 0.8"), "step", {"loss": [20, 40, 60], "val_loss": [20, 40, 60]}),
+     "loss: 0.69, speed: 3.51 step/s", "eval loss: 0.54, accu: 0.8"), "step",
+     {"loss": [20, 40, 60], "val_loss": [20, 40, 60]}),
     ("hapi", epochs("Epoch {e}/3", "step 10/20 [===>...] - loss: 0.5 - acc: 0.5 - 9ms/step", "step 20/20 [=====] - "
      "loss: 0.4 - acc: 0.5 - 9ms/step", "Eval begin...", "step 5/5 [==] - loss: 0.7 - acc: 0.5 - 9ms/step"), "step",
      {"loss": ALL, "val_loss": [20, 40, 60], "val_accuracy": [20, 40, 60]}),
