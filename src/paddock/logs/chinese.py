@@ -14,14 +14,14 @@ import re
 _MEANINGS = {
     "epoch": "轮次 轮数 周期 轮", "step": "步数 步骤 步", "global step": "全局步数", "iter": "迭代次数 迭代",
     "batch": "批次 批", "batch_size": "批大小 批量大小", "train": "训练集 训练", "val": "验证集 验证", "eval": "评估",
-    "test": "测试集 测试", "avg": "平均", "current": "当前", "total": "总", "best": "最佳 最好 最优 最高 最低 最小 最大", "target": "目标",
-    "initial": "初始", "threshold": "阈值", "from": "从", "loss": "损失值 损失", "loss fn": "损失函数",
-    "loss weight": "损失权重", "accuracy": "准确率 准确度 正确率 精确度 精度", "lr": "学习率 学习速率",
-    "grad norm": "梯度范数",
-    "error": "误差", "recall": "召回率", "precision": "精确率", "perplexity": "困惑度", "reward": "奖励",
-    "throughput": "吞吐量 吞吐", "speed": "速度", "samples per second": "每秒样本数", "time": "耗时 用时 时间",
-    "eta": "剩余时间", "gpu memory": "显存", "memory": "内存", "error:": "错误 异常 失败", "not": "没有 未 无法",
-    "if": "如果", "should": "应该", "because": "因为",
+    "test": "测试集 测试", "avg": "平均", "current": "当前", "total": "总",
+    "best": "最佳 最好 最优 最高 最低 最小 最大", "target": "目标", "initial": "初始", "threshold": "阈值",
+    "from": "从", "loss": "损失值 损失", "loss fn": "损失函数", "loss weight": "损失权重",
+    "accuracy": "准确率 准确度 正确率 精确度 精度", "lr": "学习率 学习速率", "grad norm": "梯度范数", "error": "误差",
+    "recall": "召回率", "precision": "精确率", "perplexity": "困惑度", "reward": "奖励", "throughput": "吞吐量 吞吐",
+    "speed": "速度", "samples per second": "每秒样本数", "time": "耗时 用时 时间", "eta": "剩余时间",
+    "gpu memory": "显存", "memory": "内存", "error:": "错误 异常 失败", "not": "没有 未 无法", "if": "如果",
+    "should": "应该", "because": "因为",
 }  # fmt: skip
 TERMS = {word: meaning for meaning, words in _MEANINGS.items() for word in words.split()}
 NAMES = tuple(term for term, meaning in TERMS.items() if meaning in ("loss", "accuracy"))
