@@ -76,9 +76,9 @@ class Epochs:
         return evaluates and found.step < self.at.step
 
     def _go_on(self, found: Progress, step: int) -> tuple[Epochs, Position]:
-        falls = self._falls_back(found, step)
-        base = self.base if found.epoch is None or self.base is not None else found.epoch - self._count(falls)
-        epoch = self._count(falls) if found.epoch is None or base is None else found.epoch - base
+        counted = int(self.at.epoch or 0) + self._falls_back(found, step)
+        base = self.base if found.epoch is None or self.base is not None else found.epoch - counted
+        epoch = counted if found.epoch is None or base is None else found.epoch - base
         position = Position(epoch, step)
         if found.rank is not None and self._rank not in (None, found.rank):
             return self, position
@@ -92,10 +92,6 @@ class Epochs:
         )  # fmt: skip
         return told._note_zero(), position
 
-    def _count(self, falls: bool) -> int:
-        """The epoch of a line that says none."""
-        return int(self.at.epoch or 0) + falls
-
     def _falls_back(self, found: Progress, step: int) -> bool:
         before = self.at.step
         if found.epoch is not None or before is None or step >= before:
@@ -106,21 +102,20 @@ class Epochs:
         return is_whole or (step <= self._begin and self._told >= _ENOUGH)
 
     def _sum_up(self, found: Progress) -> tuple[Epochs, Position]:
+        """Of a line without a step of its own."""
         if found.epochs_done is not None:
-            position = Position(found.epochs_done - (self.base or 0), self.at.step)
-            return self, position
+            return self, Position(found.epochs_done - (self.base or 0), self.at.step)
         if found.epoch is None or found.step is not None:
             return self, self.at
+        steps_told, stood = self.at.step is not None, int(self.at.epoch or 0)
         base, shift = self.base, self._shift
         if base is None:
-            base = found.epoch if self.at.step is not None else 0
-            base -= int(self.at.epoch or 0) if self.at.step is not None else 0
-        if shift is None and self.at.step is not None:
-            apart = int(self.at.epoch or 0) + base - found.epoch
+            base = found.epoch - stood if steps_told else 0
+        if shift is None and steps_told:
+            apart = stood + base - found.epoch
             shift = apart if abs(apart) == 1 else 0
-        epoch = found.epoch + (shift or 0) - base
-        position = Position(epoch, self.at.step, ends=True)
-        is_past = self.at.epoch is not None and epoch < self.at.epoch
+        position = Position(found.epoch + (shift or 0) - base, self.at.step, ends=True)
+        is_past = self.at.epoch is not None and (position.epoch or 0) < self.at.epoch
         told = replace(self, at=self.at if is_past else position, base=base, _shift=shift)
         return told._note_zero(), position
 

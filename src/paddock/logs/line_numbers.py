@@ -363,7 +363,7 @@ class _Walk:
             self._is_wide = bool(self.words)
 
     def _take_word(self, word: str, end: int) -> None:
-        small, self._told = to_english(word).lower(), []
+        small, self._told = (word if word.isascii() else to_english(word)).lower(), []
         if small == "is" and self.words and read_name(self.words[-1]).kind == "loss":
             return  # MindSpore: `epoch: 1 step: 10, loss is 0.2`
         if small in _PROSE or _ERROR.fullmatch(word):

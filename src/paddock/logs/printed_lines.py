@@ -142,7 +142,9 @@ class LineReader:
 
     def _is_told(self, line: str) -> bool:
         """Whether the line has no number of its own, and says what the next ones mean."""
-        text = chinese.separate_words(without_colours(line)).strip()
+        text = without_colours(line).strip()
+        if "轮" in text:
+            text = chinese.separate_words(text).strip()
         if told := _EPOCH_LINE.fullmatch(text) if "poch" in text else None:
             self._epoch = {name: int(count) for name, count in told.groupdict().items() if count}
             self._evaluates = False

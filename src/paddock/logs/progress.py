@@ -15,8 +15,6 @@ class Progress:
 
     epoch: int | None = None
     """As printed, counted from 0 or 1 as the program does."""
-    epochs_done: float | None = None
-    """Of a program that counts parts of epochs: 0.25."""
     epochs: int | None = None
     step: int | None = None
     """As printed, like `epoch`."""
@@ -42,6 +40,8 @@ class Progress:
     asides: Mapping[str, float] = field(default_factory=dict, hash=False, compare=False)
     """Times and memory of the line, like `others`, with the unit that was printed: `max mem`, `memory (GiB)`. Of one
     line alone: they are no metrics of a run, and nothing but the charts shows them."""
+    epochs_done: float | None = field(default=None, repr=False)
+    """In place of `epoch`, of a program that counts parts of epochs: 0.25."""
 
     @property
     def trains(self) -> bool:
