@@ -99,7 +99,7 @@ async def test_one_cursor_tells_the_numbers_of_all_charts_of_an_axis(tmp_path: P
 
 async def test_smoothing_and_log_scale_are_kept_in_the_address_and_in_the_browser(tmp_path: Path, page: Page) -> None:
     keep_run(tmp_path)
-    log = keep_log(tmp_path, "worker-0", "".join(f"step {step} loss {step % 2}\n" for step in range(1, 200)))
+    log = keep_log(tmp_path, "worker-0", "".join(f"step {step} loss {step % 2} lr 0.1\n" for step in range(1, 200)))
     record = UsageRecord(usage_file(log))
     for second in range(60):
         record.add(Sample(100.0 + second, 0.5 + second % 2, 2.0**30))
@@ -124,11 +124,12 @@ async def test_smoothing_and_log_scale_are_kept_in_the_address_and_in_the_browse
         plot = await page.locator("#chart-loss .u-over").bounding_box()
         assert plot
         await page.mouse.move(plot["x"] + plot["width"] / 2, plot["y"] + 40)
-        (tip,) = await page.evaluate(READ_TIPS)
-        assert tip.splitlines()[2].endswith(("(0)", "(1)")), "what was read stands beside what was made of it"
+        loss, rate = [tip.splitlines()[2:] for tip in await page.evaluate(READ_TIPS)]
+        assert loss[0] in ("0", "1") and len(loss) == 2, "what was made of it stands behind what was read"
+        assert rate == ["0.1"], "what the program has chosen is not smoothed"
         await page.locator("#chart-cpu .u-over").hover()
-        tips = await page.evaluate(READ_TIPS)
-        assert tips and not any("(" in tip for tip in tips), "what is held against a limit is not smoothed"
+        tips = [tip.splitlines()[2:] for tip in await page.evaluate(READ_TIPS)]
+        assert tips and all(len(tip) == 1 for tip in tips), "what is held against a limit is not smoothed"
 
 
 async def test_one_chart_fills_the_screen_until_escape(tmp_path: Path, page: Page) -> None:

@@ -74,11 +74,20 @@ def test_steps_of_the_whole_are_told_once_they_have_gone_on_into_another_epoch()
         (["step 120/100 loss 0.5"], [None]),
         (["epoch 9/4 loss 0.5"], [None]),
         (["Epoch 0:  45%|████▌     | 45/100 [00:12<00:15, 3.6it/s, loss=0.12]"], [None]),
+        # Another line sums each epoch up.
+        ([f"{form} {epoch}/2" for epoch in (1, 2) for form in ("step 2/4 loss 0.5 epoch", "acc 0.5 epoch")],
+         [None, 50, 75, 100]),
+        (["2/4 [==>..] - loss: 0.5", "Epoch 1/2 loss 0.5", "1/4 [=>...] - loss: 0.5", "Epoch 2/2 loss 0.5"],
+         [50, 50, 62, 100]),
+        ([f"Epoch {epoch}/2 {name} 0.5" for epoch in (1, 2) for name in ("loss", "val_loss")], [50, 50, 100, 100]),
+        (["Epoch 8/60 step 1/1 loss 0.5", "Epoch 9/60 step 1/1 loss 0.5"], [None, 15]),
+        (["step 1/4 loss 0.5 acc 0.5", "val_loss 0.5", "step 4/4 loss 0.5"], [25, 25, 100]),
+        (["step 2/4 {'loss': 1.5, 'epoch': 1.0}", "{'eval_loss': 0.5, 'epoch': 1.0}"], [None, None]),
         # Keras prints the epoch on a line of its own.
         (["Epoch 3/4", "50/100 [=====>....] - 1s 12ms/step - loss: 0.3"], [None, None]),
         (["Epoch 3/4", "20/100 [=====>....] - 1s 12ms/step - loss: 0.3"], [None, 55]),
     ],
-)
+)  # fmt: skip
 def test_the_part_of_lines_of_other_forms(lines: list[str], percents: list[int | None]) -> None:
     assert [percent for percent, _ in read(*lines)] == percents
 
@@ -257,7 +266,9 @@ def test_a_job_that_ends_keeps_it_without_the_time_and_a_new_attempt_begins_with
     status = build_status(job, progress=JobProgress(90, 60))
     last = JobProgress(97, 60, {"loss": 0.5})
     done = plan(job, status, observe(job, map(succeeded(600), build_pods(job)), progress=last), NOW).status
-    assert (done.phase, done.progress) == (Phase.COMPLETED, JobProgress(97, None, {"loss": 0.5}))
+    assert (done.phase, done.progress) == (Phase.COMPLETED, JobProgress(100, None, {"loss": 0.5}))
     again = plan(job, status, observe(job, tuple(map(failed(1, ago=600), build_pods(job)))), NOW).status
     assert (again.phase, again.attempt, again.progress) == (Phase.RESTARTING, 1, None)
-    assert end_progress(None) is None
+    assert end_progress(None, Phase.COMPLETED) is None
+    assert end_progress(last, Phase.FAILED) == JobProgress(97, None, {"loss": 0.5})
+    assert end_progress(JobProgress(metrics=last.metrics), Phase.COMPLETED) == JobProgress(metrics=last.metrics)

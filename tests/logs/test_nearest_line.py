@@ -19,6 +19,8 @@ REASONS = [
     ('{"epoch": 3, "loss": 0.5', "it begins with a brace and ends without one"),
     ("http://host/run epoch 3 loss: 0.5", "an address (`://`) stands in it"),
     ("epoch 3 loss: 0.5 " + "x" * LONGEST_LINE, "it has more than 2000 characters"),
+    ("第 3 轮 损失: 无", "no number stands after `损失`"),
+    ("准确率：0.93", "it says neither epoch nor step"),
     ("epoch 3 best loss: 0.5", "`best loss` is no name of a metric that is known"),
 ]
 

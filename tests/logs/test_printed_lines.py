@@ -133,7 +133,8 @@ LINES: list[tuple[str, str, dict[str, object]]] = [
     (
         "transformers: a bar of the Trainer before its dictionary",
         " 10%|█         | 50/500 [00:10<01:30,  5.00it/s]{'loss': 1.5, 'learning_rate': 4.5e-05, 'epoch': 0.1}",
-        {"step": 50, "steps": 500, "speed": 5.0, "unit": "it/s", "loss": 1.5, "lr": 4.5e-05},
+        {"step": 50, "steps": 500, "speed": 5.0, "unit": "it/s", "loss": 1.5, "lr": 4.5e-05,
+         "epochs_done": 0.1},
     ),
     (
         "transformers: trainer.py, numbers of numpy 2",
@@ -376,6 +377,28 @@ LINES: list[tuple[str, str, dict[str, object]]] = [
         {"step": 10, "val_accuracy": 0.75, "others": {"training's l2": 0.125, "valid_0's l2": 0.25}},
     ),
     # What people print by themselves
+    ("a unit that a number follows is its name", "step 5 loss 0.5 tokens/s 12000",
+     {"step": 5, "loss": 0.5, "speed": 12000.0, "unit": "tokens/s"}),
+    ("a unit behind a number that has a name", "step 9/20 loss 2.76 lr 1e-4 grad_norm 1.435 tokens/s 12091 eta 0:01",
+     {"step": 9, "steps": 20, "loss": 2.76, "lr": 1e-4, "grad_norm": 1.435, "speed": 12091.0, "unit": "tokens/s"}),
+    ("a unit behind an accuracy", "epoch 1 step 5 acc 0.93 it/s 3.4",
+     {"epoch": 1, "step": 5, "accuracy": 0.93, "speed": 3.4, "unit": "it/s"}),
+    ("a unit behind a name that nobody knows", "step 5 loss 0.5 entropy 1.2 steps/sec 3.5",
+     {"step": 5, "loss": 0.5, "speed": 3.5, "unit": "steps/s", "others": {"entropy": 1.2}}),
+    ("a unit behind a count", "step 5 samples/s 120.5 loss 0.5",
+     {"step": 5, "loss": 0.5, "speed": 120.5, "unit": "samples/s"}),
+    ("the time of a step", "step 5 loss 0.5 s/it 0.25", {"step": 5, "loss": 0.5, "speed": 4.0, "unit": "it/s"}),
+    ("a unit of time that a number follows", "step 5 loss 0.5 ms 120", {"step": 5, "loss": 0.5}),
+    ("a unit without a number of its own", "step 5 loss 0.5 it/s", {"step": 5, "loss": 0.5}),
+    ("a speed without a name", "step 5 loss 0.5 3.6 it/s 120 samples",
+     {"step": 5, "loss": 0.5, "speed": 3.6, "unit": "it/s"}),
+    ("two speeds, the first counts", "step 5 lr 0.1 samples/s 9.5 loss 0.5 tokens/s 12,091",
+     {"step": 5, "lr": 0.1, "loss": 0.5, "speed": 9.5, "unit": "samples/s"}),
+    ("a part for the training and one for the evaluation", "Epoch 3 | train: loss 0.5 acc 0.8 | val: loss 0.6 acc 0.7",
+     {"epoch": 3, "loss": 0.5, "accuracy": 0.8, "val_loss": 0.6, "val_accuracy": 0.7}),
+    ("the evaluation first", "Epoch 3 [val] loss: 0.6 [train] loss: 0.5", {"epoch": 3, "loss": 0.5, "val_loss": 0.6}),
+    ("an evaluation that is told at the end", "epoch 3 loss: 0.6 [val]", {"epoch": 3, "val_loss": 0.6}),
+    ("a part of an epoch", "{'loss': 0.5, 'epoch': 0.25}", {"loss": 0.5, "epochs_done": 0.25}),
     ("all numbers of a step in one line",
      "epoch 2 step 204/3600 loss 4.02 val_loss 3.75 lr 0.0001 grad_norm 0.87 throughput 304.2 samples/s",
      {"epoch": 2, "step": 204, "steps": 3600, "loss": 4.02, "val_loss": 3.75, "lr": 0.0001, "grad_norm": 0.87,
@@ -438,6 +461,82 @@ LINES: list[tuple[str, str, dict[str, object]]] = [
      {"epoch": 3, "loss": 2.5, "val_loss": 1.5, "val_accuracy": 55.5, "lr": 0.1}),
 ]  # fmt: skip
 
+CHINESE: list[tuple[str, dict[str, object]]] = [
+    ("第 1/3 轮 损失: 0.6931 准确率: 0.5120", {"epoch": 1, "epochs": 3, "loss": 0.6931, "accuracy": 0.512}),
+    ("第 1/2 轮，第 5/13 步，损失: 0.6456，学习率: 0.01",
+     {"epoch": 1, "epochs": 2, "step": 5, "steps": 13, "loss": 0.6456, "lr": 0.01}),
+    ("epoch: 1, 训练损失=0.3 学习率=0.01", {"epoch": 1, "loss": 0.3, "lr": 0.01}),
+    ("轮次 1/3, loss: 0.5", {"epoch": 1, "epochs": 3, "loss": 0.5}),
+    ("第1轮 训练损失：0.5 验证损失：0.6 验证准确率：91.2%",
+     {"epoch": 1, "loss": 0.5, "val_loss": 0.6, "val_accuracy": 0.912}),
+    ("第1轮，第100步，loss：0.5", {"epoch": 1, "step": 100, "loss": 0.5}),
+    ("迭代 100/1000 损失 0.532", {"step": 100, "steps": 1000, "loss": 0.532}),
+    ("迭代次数：100，损失：0.532", {"step": 100, "loss": 0.532}),
+    ("迭代 100: 训练损失 0.5, 验证损失 0.6, 耗时 12.3 秒", {"step": 100, "loss": 0.5, "val_loss": 0.6}),
+    ("第 3 轮 验证集准确率：0.9123", {"epoch": 3, "val_accuracy": 0.9123}),
+    ("Epoch: 1/3，损失值：0.5231，准确率：85.3%", {"epoch": 1, "epochs": 3, "loss": 0.5231, "accuracy": 0.853}),
+    ("Epoch 1/10，训练集损失：0.4，训练集准确率：0.88，验证集损失：0.5，验证集准确率：0.86",
+     {"epoch": 1, "epochs": 10, "loss": 0.4, "accuracy": 0.88, "val_loss": 0.5, "val_accuracy": 0.86}),
+    ("【训练】epoch: 1, step: 100, 损失: 0.5", {"epoch": 1, "step": 100, "loss": 0.5}),
+    ("【验证】epoch: 1, 损失: 0.6, 准确率: 0.9", {"epoch": 1, "val_loss": 0.6, "val_accuracy": 0.9}),
+    ("[第 2 轮] 平均损失 = 0.42，用时：35.2s", {"epoch": 2, "loss": 0.42}),
+    ("训练轮数: 5/20  当前损失: 0.3312  当前学习率: 0.0010", {"epoch": 5, "epochs": 20, "loss": 0.3312, "lr": 0.001}),
+    ("第 3 个 epoch，第 200 个 batch，损失为 0.4321", {"epoch": 3, "step": 200, "loss": 0.4321}),
+    ("第3轮第200批次，损失为：0.4321，精度为：0.91", {"epoch": 3, "step": 200, "loss": 0.4321, "accuracy": 0.91}),
+    ("epoch=3, 批次=200, 损失=0.43, 准确率=0.9", {"epoch": 3, "step": 200, "loss": 0.43, "accuracy": 0.9}),
+    ("步数：1000，损失：2.31，学习率：3e-4，速度：12.5 样本/秒",
+     {"step": 1000, "loss": 2.31, "lr": 0.0003, "speed": 12.5, "unit": "samples/s"}),
+    ("步骤 1000/5000 损失 2.31 吞吐量 12000 tokens/s",
+     {"step": 1000, "steps": 5000, "loss": 2.31, "speed": 12000.0, "unit": "tokens/s"}),
+    ("当前轮次：3/10，当前步数：100/500，损失：0.25",
+     {"epoch": 3, "epochs": 10, "step": 100, "steps": 500, "loss": 0.25}),
+    ("训练进度：第 3 轮 / 共 10 轮，损失：0.25", {"epoch": 3, "epochs": 10, "loss": 0.25}),
+    ("第 3 轮（共 10 轮）：训练损失 0.25，测试准确率 92.5%",
+     {"epoch": 3, "epochs": 10, "loss": 0.25, "val_accuracy": 0.925}),
+    ("第 1 轮训练完成，平均损失：0.512，用时 12.3 秒", {"epoch": 1, "loss": 0.512}),
+    ("轮数：1 | 批次：20/100 | 损失：0.5 | 准确率：88.00%",
+     {"epoch": 1, "step": 20, "steps": 100, "loss": 0.5, "accuracy": 0.88}),
+    ("Epoch [1/5], 批次 [100/600], 损失: 0.2312", {"epoch": 1, "epochs": 5, "step": 100, "steps": 600, "loss": 0.2312}),
+    ("训练 Epoch: 2 [640/60000 (1%)]\t损失: 0.512", {"epoch": 2, "step": 640, "steps": 60000, "loss": 0.512}),
+    ("测试集：平均损失：0.0312，准确率：9900/10000 (99%)", {"val_loss": 0.0312, "val_accuracy": 0.99}),
+    ("[2026-03-07 11:53:09] [INFO] 第 2 轮 第 30 步 损失 0.33 剩余时间 00:12:33",
+     {"epoch": 2, "step": 30, "loss": 0.33}),
+    ("全局步数: 300, 损失: 1.2, 梯度范数: 0.87", {"step": 300, "loss": 1.2, "grad_norm": 0.87}),
+    ("学习率：0.001，轮次：2，训练损失：0.5，训练精度：0.8，验证精度：0.75",
+     {"lr": 0.001, "epoch": 2, "loss": 0.5, "accuracy": 0.8, "val_accuracy": 0.75}),
+    ("epoch 1 | 步 20 | 损失 0.5", {"epoch": 1, "step": 20, "loss": 0.5}),
+    ("第 1/3 轮: 100%|████| 47/47 [00:01<00:00, 40.0it/s, 损失=0.5, 准确率=0.9]",
+     {"epoch": 1, "epochs": 3, "step": 47, "steps": 47, "speed": 40.0, "unit": "it/s", "loss": 0.5, "accuracy": 0.9}),
+    ("训练中: 45%|███ | 45/100 [00:12<00:15, 3.6it/s, loss=0.12]",
+     {"step": 45, "steps": 100, "speed": 3.6, "unit": "it/s", "loss": 0.12}),
+    ("训练第 3 轮，损失 0.5；验证损失 0.6；耗时：3分20秒", {"epoch": 3, "loss": 0.5, "val_loss": 0.6}),
+    ("已完成 3/10 轮，loss = 0.5", {"epoch": 3, "epochs": 10, "loss": 0.5}),
+    ("Epoch 3 训练结束，loss：0.5，acc：0.9", {"epoch": 3, "loss": 0.5, "accuracy": 0.9}),
+    ("第 5 次迭代，损失：0.5", {"step": 5, "loss": 0.5}),
+    ("第 100/1000 次迭代, 损失 = 0.123", {"step": 100, "steps": 1000, "loss": 0.123}),
+    ("第 1 轮的平均训练损失：0.512", {"epoch": 1, "loss": 0.512}),
+    ("训练步数 100，训练损失 2.5，每秒样本数 120.5", {"step": 100, "loss": 2.5, "speed": 120.5, "unit": "samples/s"}),
+    ("验证结果：epoch 3，损失 0.4，准确率 0.91", {"epoch": 3, "val_loss": 0.4, "val_accuracy": 0.91}),
+    ("第1轮损失0.5", {"epoch": 1, "loss": 0.5}),
+    ("损失：0.5", {"loss": 0.5}),
+    ("第 12 轮 奖励：35.5", {"epoch": 12, "others": {"奖励": 35.5}}),
+    ("第 2 轮 损失：0.5 召回率：0.6 显存：3.5 GB", {"epoch": 2, "loss": 0.5, "others": {"召回率": 0.6}}),
+    ("第 3 轮，损失：0.25，正确率：98.2％", {"epoch": 3, "loss": 0.25, "accuracy": 0.982}),
+    ("2026-11-30 22:10:03,412 - 训练 - INFO - 第 4 轮｜损失＝0.25｜学习率＝0.0005",
+     {"epoch": 4, "loss": 0.25, "lr": 0.0005}),
+    ("{'轮次': 3, '损失': 0.5, '验证集准确率': 0.9}", {"epoch": 3, "loss": 0.5, "val_accuracy": 0.9}),
+    ("第1轮/共3轮 损失:0.5", {"epoch": 1, "epochs": 3, "loss": 0.5}),
+    ("训练loss：0.5, 验证loss：0.4, epoch：1", {"epoch": 1, "loss": 0.5, "val_loss": 0.4}),
+    ("Step: 100, 训练损失: 0.5, 耗时: 0.1秒/步", {"step": 100, "loss": 0.5, "speed": 10.0, "unit": "it/s"}),
+    ("第 10 步 loss为0.5，acc达到0.9", {"step": 10, "loss": 0.5, "accuracy": 0.9}),
+    ("第 3 轮, 训练: 损失 0.5 准确率 0.8; 验证: 损失 0.6 准确率 0.7",
+     {"epoch": 3, "loss": 0.5, "accuracy": 0.8, "val_loss": 0.6, "val_accuracy": 0.7}),
+    ("第 10 步：总损失 2.5，分类损失 1.0，回归损失 1.5",
+     {"step": 10, "loss": 2.5, "others": {"分类 loss": 1.0, "回归 loss": 1.5}}),
+    ("已训练 100 步，损失 0.5", {"step": 100, "loss": 0.5}),
+]  # fmt: skip
+"""What scripts print by themselves; PaddlePaddle's kits print English."""
+
 NOTHING = [
     "loss of connection to worker 3",
     "epoch of 3 days, no loss",
@@ -473,12 +572,38 @@ NOTHING = [
     "a" * LONGEST_LINE + " epoch 3 loss 0.5",
     "Validation DataLoader 0: 100%|██████████| 10/10 [00:00<00:00, 512.30it/s]",
     "I think that loss: 0.5 at epoch 3 is what you meant, as it has been falling",
+    "最佳准确率：0.93（第 3 轮）",
+    "损失函数：交叉熵",
+    "学习率: 0.1, 轮数: 10, 批大小: 32",
+    "早停：验证损失连续 5 轮没有下降",
+    "第 3 轮，验证损失从 0.5 降到 0.4，保存模型",
+    "目标损失：0.1",
+    "加载数据集，共 50000 张图片，损失权重 0.5",
+    "错误：第 3 轮 损失: nan 不正常",
+    "请注意：如果损失: 0.5 在第 3 轮没有下降，应该减小学习率",
+    "最低损失 0.3 出现在第 7 轮",
+    "测试准确率：0.93",
 ]
 
 
 @pytest.mark.parametrize(("source", "line", "expected"), LINES, ids=[source for source, _, _ in LINES])
 def test_what_a_program_prints_is_read(source: str, line: str, expected: dict[str, object]) -> None:
     assert known(read_progress(line)) == expected, source
+
+
+@pytest.mark.parametrize(("line", "expected"), CHINESE)
+def test_what_a_program_prints_in_chinese_is_read(line: str, expected: dict[str, object]) -> None:
+    assert known(read_progress(line)) == expected
+
+
+@pytest.mark.parametrize(
+    "head", ["第 1/3 轮", "----- 第 1 轮 -----", "===== Epoch 1/9 =====", "【第 1 轮】", "开始第 1 轮训练"]
+)
+def test_a_line_with_an_epoch_alone_is_that_of_the_next_ones(head: str) -> None:
+    reader = LineReader()
+    assert reader.read(head) is None
+    found = reader.read("step 3/9 loss 0.5")
+    assert found is not None and (found.epoch, found.step) == (1, 3)
 
 
 ASIDES = [
@@ -504,7 +629,7 @@ def test_what_only_resembles_a_line_of_training_is_none(line: str) -> None:
 
 
 def test_there_are_enough_of_both() -> None:
-    assert len(LINES) >= 60 and len(NOTHING) >= 15
+    assert len(LINES) >= 60 and len(CHINESE) >= 30 and len(NOTHING) >= 15
 
 
 # Lines in their order

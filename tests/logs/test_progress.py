@@ -73,7 +73,7 @@ LINES = [
     (  # PaddleNLP
         "[2022-05-18 11:53:09,773] [    INFO] - loss: 0.5, learning_rate: 1e-05, global_step: 10, "
         "interval_samples_per_second: 12.3, epoch: 0.5",
-        Progress(step=10, loss=0.5, speed=12.3, unit="samples/s", lr=1e-5),
+        Progress(epochs_done=0.5, step=10, loss=0.5, speed=12.3, unit="samples/s", lr=1e-5),
     ),
     (  # paddle.Model.fit
         "step 10/938 [==>...........] - loss: 0.3 - acc: 0.9 - 10ms/step",

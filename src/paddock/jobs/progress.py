@@ -4,6 +4,7 @@ A wrong number is worse than none, so a percentage is told only where it is know
 
 - `epoch 2/10` with `step 30/100`: most programs count the steps of each epoch anew, some count those of the whole
   training. Both fit for the first part of an epoch; until one of them does not, nothing is told (`_Steps`).
+- A line that sums an epoch up, after lines with its steps: that epoch is done (`logs.epochs`).
 - `epoch 2/10` alone: two epochs are done if it is printed once for each epoch, one is if more lines follow with it.
 - `step 30/100` alone: the part that is done, until the steps begin anew. Then it was not the whole. With the number of
   an epoch, and without how many there are, it is that of the epoch.
@@ -21,6 +22,7 @@ from enum import Enum
 
 from paddock.jobs.model import JobProgress, Phase, Status
 from paddock.kube.times import Moment
+from paddock.logs.epochs import Epochs, Position
 from paddock.logs.progress import METRICS, Progress
 
 MOST_METRICS = 16
@@ -62,8 +64,9 @@ class Track:
     """What is known of the training of one attempt after some readings. A new attempt begins with a new one."""
 
     steps: _Steps = _Steps.UNKNOWN
-    from_zero: bool = False
-    """An epoch 0 was read, so epochs are counted from 0."""
+    epochs: Epochs = field(default_factory=Epochs)
+    of: int | None = None
+    """Epochs of the training, as a line has said it."""
     within: bool = False
     """Lines come within an epoch, not at its end alone."""
     last: Progress | None = None
@@ -77,13 +80,12 @@ class Track:
         """After the next reading. `at`: when the line was read; one that is the same as the last changes nothing."""
         if found == self.last:
             return self
-        track = replace(
-            self,
-            from_zero=self.from_zero or found.epoch == 0,
-            within=self.within or _is_within(self.last, found),
-        )
-        track = replace(track, steps=_judge_steps(track, found), last=found, metrics=find_metrics(found))
-        part = _find_part(track, found)
+        epochs, stand = self.epochs.read(found)
+        within = self.within or _is_within(self.last, found)
+        track = replace(self, epochs=epochs, of=found.epochs or self.of, within=within)
+        placed = _place(track, found, stand)
+        track = replace(track, steps=_judge_steps(track, placed), last=found, metrics=find_metrics(found))
+        part = _find_part(track, placed, is_done=stand.ends and stand.step is not None)
         if part is None:
             return replace(track, first=None, now=None)
         # What was believed of the earlier readings is not so any more, or the training has gone back.
@@ -109,22 +111,38 @@ def _find_remaining(first: tuple[Moment, float] | None, now: tuple[Moment, float
     return math.ceil(seconds - _LEAST) if seconds <= _MOST_SECONDS else None
 
 
+def _place(track: Track, found: Progress, stand: Position) -> Progress:
+    """With the epoch that is counted, and with the step of the line before, where the line says none."""
+    base = track.epochs.base
+    is_known = bool(track.of) and base is not None and stand.epoch is not None
+    if found.step is None or (is_known and found.step != stand.step):
+        found = replace(found, step=stand.step, steps=track.epochs.steps or None)
+    return replace(found, epoch=int(stand.epoch or 0) + (base or 0), epochs=track.of) if is_known else found
+
+
 def _is_within(last: Progress | None, found: Progress) -> bool:
-    """Whether this line is not the only one of its epoch. A step without an end is counted within one."""
-    again = last is not None and last.epoch == found.epoch
+    """Whether this line is not the only one of its epoch; an evaluation's leaves the loss as it was. A step without an
+    end is counted within one."""
+    again = (
+        last is not None and last.epoch == found.epoch and (last.loss, last.accuracy) != (found.loss, found.accuracy)
+    )
     return found.epoch is not None and (again or found.step is not None)
 
 
 def _judge_steps(track: Track, found: Progress) -> _Steps:
     """What the steps are a part of, after `found`; `track.last` is the reading before."""
     known, last = track.steps, track.last
-    if found.step is None or not found.steps or found.step > found.steps or known is _Steps.OF_SOMETHING:
+    if found.step is None or not found.steps or found.step > found.steps:
+        return known
+    if found.epochs and track.epochs.begins_anew:
+        return _Steps.OF_EPOCH
+    if known is _Steps.OF_SOMETHING:
         return known
     if found.epoch is None:
         begun_anew = last is not None and last.steps == found.steps and found.step < (last.step or 0)
-        return _Steps.OF_SOMETHING if begun_anew else _Steps.OF_ALL
+        return _Steps.OF_SOMETHING if begun_anew or track.epochs.begins_anew else _Steps.OF_ALL
     if not found.epochs:
-        return _Steps.UNKNOWN
+        return known if known is _Steps.OF_ALL and not track.epochs.begins_anew else _Steps.UNKNOWN
     if found.epochs == 1:
         return _Steps.OF_ALL
     if not _may_be_of_all(_count_done(track, found), found.step, found.steps, found.epochs):
@@ -151,21 +169,22 @@ def _goes_on(last: Progress, found: Progress) -> bool:
 
 def _count_done(track: Track, found: Progress) -> int:
     """Epochs before that of the line."""
-    return max(0, (found.epoch or 0) - (0 if track.from_zero else 1))
+    return max(0, (found.epoch or 0) - (0 if track.epochs.from_zero else 1))
 
 
-def _find_part(track: Track, found: Progress) -> float | None:
-    """The part of the training that is done, 0 to 1; None where that is not known."""
+def _find_part(track: Track, found: Progress, *, is_done: bool) -> float | None:
+    """The part of the training that is done, 0 to 1; None where that is not known. `is_done`: the epoch is."""
     part = None
     if found.step is not None and found.steps and found.step <= found.steps:
         part = found.step / found.steps
         if track.steps is _Steps.OF_ALL:
             return part
-        if track.steps is not _Steps.OF_EPOCH:
+        if track.steps is not _Steps.OF_EPOCH and not is_done:
             return None
     if found.epoch is None or not found.epochs:
         return None
-    done = _count_done(track, found) + (part if part is not None else 0.0 if track.within else 1.0)
+    within = part if part is not None else 0.0 if track.within else 1.0
+    done = _count_done(track, found) + (1.0 if is_done else within)
     return done / found.epochs if done <= found.epochs else None
 
 
@@ -224,6 +243,10 @@ def look_left(status: Status, wait: float) -> float | None:
     return wait if status.progress is not None else min(wait, _FIRST_LOOKS)
 
 
-def end_progress(progress: JobProgress | None) -> JobProgress | None:
-    """Of a job that has ended: how far it came, without a time that is left."""
-    return None if progress is None else replace(progress, remaining=None)
+def end_progress(progress: JobProgress | None, phase: Phase) -> JobProgress | None:
+    """Of a job that has ended: how far it came, without a time that is left. One that is completed is so as a whole,
+    whatever its last line says."""
+    if progress is None:
+        return None
+    is_whole = phase is Phase.COMPLETED and progress.percent is not None
+    return replace(progress, percent=100 if is_whole else progress.percent, remaining=None)

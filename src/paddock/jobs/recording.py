@@ -109,7 +109,7 @@ def _succeeded_after(recorded: Status, before: Status, verdict: Verdict) -> Mapp
 def _progress_after(recorded: Status, verdict: Verdict) -> JobProgress | None:
     """That of the last attempt stays when the job ends. A new gang has trained nothing yet."""
     if verdict.phase.terminal:
-        return end_progress(recorded.progress)
+        return end_progress(recorded.progress, verdict.phase)
     return None if verdict.attempt is not None else recorded.progress
 
 

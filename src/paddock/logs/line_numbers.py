@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
+from paddock.logs.chinese import separate_words, to_english
 from paddock.logs.line_tokens import read_tokens
 from paddock.logs.number_names import (
     COUNTS,
@@ -48,13 +49,13 @@ _PROSE = frozenset(
     }
 )  # fmt: skip
 _ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception|Warning)")
-_ERRORS = ("error", "exception", "traceback")
+_ERRORS = ("error", "exception", "traceback", "error:")
 _LEVELS = frozenset({"INFO", "DEBUG", "WARN", "WARNING", "TRAIN", "NOTICE"})
 _LISTED = re.compile(r"\s*\[ ?(?P<epoch>\d{1,9}),\s{1,12}(?P<step>\d{1,12})\]\s")
 """`[1,  2000] loss: 2.212`, of PyTorch's tutorials."""
 _ROUND = re.compile(r"(?:\[\d\d:\d\d:\d\d\] )?\[(?P<step>\d{1,9})\]\s{1,4}(?=[A-Za-z_]\w{0,40}(?:-[a-z]|'s ))")
 """`[10]\ttrain-rmse:0.1`, of XGBoost and LightGBM. Others have a rank in brackets: `[0] epoch 1 loss 0.5`."""
-_CHINESE_COUNT = re.compile(r"第 ?(\d{1,9}) ?(轮|步|次)")
+_NUMBER_NEXT = re.compile(r"\s{1,4}[-+]?\.?\d")
 _WORKS = frozenset(
     f"{each}/s" for each in ("it", "samples", "images", "tokens", "step", "steps", "batches", "examples", "sequences")
 )
@@ -69,6 +70,7 @@ class Scan:
         self.metrics: dict[str, float] = {}
         self.others: dict[str, float] = {}
         self.asides: dict[str, float] = {}
+        self.epochs_done: float | None = None
         self.unit = ""
         self.evaluates = False
         """A label says so: `[Eval]`, `Test:`."""
@@ -80,6 +82,8 @@ class Scan:
         self._trains = False
         self._of_evaluation = False
         """The last name said so, by a word of its own: `Val Loss 0.5 Acc 0.9`."""
+        self._behind: int | None = None
+        """So many numbers stood before the label of an evaluation: `train: loss 0.5 | val: loss 0.6`."""
         self._has_score = False
         self._is_sure = False
         """The loss has a `:` or `=`, and a point: `loss: 0.5`."""
@@ -94,7 +98,7 @@ class Scan:
     def take(self, words: Sequence[str], number: float, total: int | None, unit: str, signed: bool) -> None:
         """A number with the words before it, the last of which may be its name."""
         self.numbers += 1
-        self.is_prose = self.is_prose or (len(words) > 1 and words[0].lower() in _ERRORS)
+        self.is_prose = self.is_prose or (len(words) > 1 and to_english(words[0]).lower() in _ERRORS)
         first = normalize(words[0])
         for size in range(min(3, len(words)), 0, -1):
             name = " ".join(words[-size:])
@@ -135,7 +139,7 @@ class Scan:
             return False
         if before in OTHER_READINGS or (unit not in ("", "%") and meaning.kind != "speed"):
             return True
-        of_evaluation = meaning.evaluates or before in EVALUATIONS
+        of_evaluation = meaning.evaluates or before in EVALUATIONS or (self._behind is not None and not meaning.trains)
         if meaning.kind == "loss":
             self._take_loss(meaning, before, of_evaluation, number, signed)
         elif meaning.kind == "accuracy":
@@ -193,7 +197,10 @@ class Scan:
         self.metrics["speed"], self.unit = number, name_unit(what) or said
 
     def count(self, name: str, number: float, total: int | None) -> None:
-        if name in self.counts or not math.isfinite(number) or not number.is_integer() or not 0 <= number < _MOST_COUNT:
+        if name in self.counts or not math.isfinite(number) or not 0 <= number < _MOST_COUNT:
+            return
+        if not number.is_integer():
+            self.epochs_done = number if name == "epoch" and self.epochs_done is None else self.epochs_done
             return
         self.counts[name] = int(number)
         if total and name in ("epoch", "step"):
@@ -212,14 +219,26 @@ class Scan:
         """Words that are followed by no number."""
         first = normalize(words[0]) if words else ""
         self._trains = self._trains or first in TRAININGS
-        self.evaluates = self.evaluates or (first in EVALUATIONS and len(words) <= 4)
         self.loose_words += len(words)
+        is_told = bool(self.metrics)
+        if first in TRAININGS and is_told:
+            self._begin_training()
+        elif first in EVALUATIONS and len(words) <= 4 and is_told and not self.evaluates:
+            self._behind = self.numbers
+        elif first in EVALUATIONS and len(words) <= 4:
+            self.evaluates = True
+
+    def _begin_training(self) -> None:
+        """What stood before was of an evaluation, if anything says so."""
+        if self.evaluates:
+            self._move_to_evaluation()
+        self.evaluates, self._behind = False, None
 
     # What it comes to
 
     @property
     def _has_place(self) -> bool:
-        return self._trains or "epoch" in self.counts or "step" in self.counts
+        return self._trains or self.epochs_done is not None or bool(self.counts.keys() & {"epoch", "step"})
 
     @property
     def is_a_sentence(self) -> bool:
@@ -238,12 +257,13 @@ class Scan:
         if self.is_a_sentence:
             return None
         self._place_losses(has_place)
-        if self.evaluates:
+        if self.evaluates or (self._behind == self.numbers and not self._trains):  # `loss 0.5 [val]`
             self._move_to_evaluation()
         if self.numbers > _MOST_NUMBERS or not self._is_enough(has_place):
             return None
         return Progress(
-            **self.counts, **self.metrics, unit=self.unit, others=self.others, asides=self.asides  # type: ignore[arg-type]
+            **self.counts, **self.metrics, epochs_done=None if "epoch" in self.counts else self.epochs_done,  # type: ignore[arg-type]
+            unit=self.unit, others=self.others, asides=self.asides,
         )  # fmt: skip
 
     def _is_enough(self, has_place: bool) -> bool:
@@ -310,7 +330,7 @@ class _Walk:
 
     def _pass_over(self, kind: str | None, token: re.Match[str]) -> None:
         self._skip += (kind in ("open", "wrap")) - (kind == "close")
-        if kind == "word" and len(self.words) == 1 and token["word"].lower() in EVALUATIONS:
+        if kind == "word" and len(self.words) == 1 and normalize(token["word"]) in EVALUATIONS:
             self.scan.evaluates = True  # `Epoch(val) [1][10/40]`
 
     def _take(self, kind: str, token: re.Match[str]) -> None:
@@ -320,11 +340,11 @@ class _Walk:
             self.words, self._told = self.words or self._told, []
             self.signed = bool(self.words)
         elif kind in ("number", "unit"):
-            self._take_number(float(token["number"].replace(",", "")), None, token["unit"] or "", token.end())
+            self._take_measured(float(token["number"].replace(",", "")), token["unit"] or "", token)
         elif kind == "of":
             self._take_number(float(token["done"]), int(token["of"]), "", token.end())
         elif kind == "what":
-            self._take_rate(float(token["rate"].replace(",", "")), token["what"], token.end())
+            self._take_rate(float(token["rate"].replace(",", "")), token["what"], token)
         elif kind == "wrap":
             self._is_wrapped = True
         elif kind == "open":
@@ -343,7 +363,7 @@ class _Walk:
             self._is_wide = bool(self.words)
 
     def _take_word(self, word: str, end: int) -> None:
-        small, self._told = word.lower(), []
+        small, self._told = (word if word.isascii() else to_english(word)).lower(), []
         if small == "is" and self.words and read_name(self.words[-1]).kind == "loss":
             return  # MindSpore: `epoch: 1 step: 10, loss is 0.2`
         if small in _PROSE or _ERROR.fullmatch(word):
@@ -365,12 +385,33 @@ class _Walk:
         if self._is_wrapped:
             self._is_wrapped, self._skip = False, 1
 
-    def _take_rate(self, number: float, what: str, end: int) -> None:
+    def _take_measured(self, number: float, unit: str, token: re.Match[str]) -> None:
+        if unit.isalpha() and self._is_metric() and _NUMBER_NEXT.match(token.string, token.end()):
+            self._take_named(number, unit, token.end())  # `loss 0.5 ms 120`
+        else:
+            self._take_number(number, None, unit, token.end())
+
+    def _take_rate(self, number: float, what: str, token: re.Match[str]) -> None:
+        """What stands before a number is its name; a unit that a number follows is the name of that: `loss 0.5 tokens/s
+        12000`."""
+        end = token.end()
         if self.words and read_name(self.words[-1]).kind == "speed":
             self.scan.take(self.words, number, None, what, self.signed)
+        elif self._is_metric() or (self.words and _NUMBER_NEXT.match(token.string, end)):
+            self._take_named(number, what, end)
+            return
         elif not self._held and not (self.words and read_name(" ".join(self.words[-2:])).evaluates):
             self.scan.pace(number, what)
         self.words, self.signed, self._is_wide, self._end = [], False, False, end
+
+    def _is_metric(self) -> bool:
+        names = (" ".join(self.words[-size:]) for size in (1, 2))
+        return bool(self.words) and any(read_name(name).kind not in ("other", "noise", "speed") for name in names)
+
+    def _take_named(self, number: float, name: str, end: int) -> None:
+        """A number, and the name of the next."""
+        self._take_number(number, None, "", end)
+        self._take_word(name, end)
 
     def _open(self, start: int) -> None:
         """`lr(Cosine): 0.1`, `1.5GiB(5%)` and `Namespace(lr=0.1)` are passed over; ` (loss=0.5)` is read."""
@@ -384,7 +425,7 @@ class _Walk:
         """The words so far are followed by no number."""
         self._told = []
         if self.words and not self._held:
-            if self.words[0].lower() in _ERRORS:
+            if to_english(self.words[0]).lower() in _ERRORS:
                 self.scan.is_prose = True
             self.scan.label(self.words)
         self.words, self.signed, self._is_wide = [], False, False
@@ -404,9 +445,7 @@ def scan_line(text: str) -> Scan:
         scan.counts = {"epoch": int(listed["epoch"]), "step": int(listed["step"])}
     elif listed := _ROUND.match(text):
         scan.counts = {"step": int(listed["step"])}
-    if "第" in text:
-        text = _CHINESE_COUNT.sub(lambda found: f"{'epoch' if found[2] == '轮' else 'step'} {found[1]}, ", text)
-    _Walk(scan).walk(text)
+    _Walk(scan).walk(separate_words(text))
     return scan
 
 

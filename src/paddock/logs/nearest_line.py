@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from paddock.logs.chinese import NAMES
 from paddock.logs.line_numbers import scan_line
 from paddock.logs.line_tokens import without_colours
 from paddock.logs.printed_lines import LONGEST_LINE, may_have_progress, read_progress
@@ -21,9 +22,11 @@ SHOWN = 160
 MOST_LINES = 200
 """With the word of a metric that are looked at, the last of those that are given."""
 _NAME = re.compile(
-    r"(?<![A-Za-z])(?:(?:best|[A-Za-z]{1,12}_) ?)?(?:loss|accuracy|acc|cost|auc|rmse|ppl)\b", re.IGNORECASE
+    r"(?<![A-Za-z])(?:(?:best|[A-Za-z]{1,12}_) ?)?(?:loss|accuracy|acc|cost|auc|rmse|ppl)\b"
+    rf"|(?:最[\u4e00-\u9fff])?(?:{'|'.join(NAMES)})",
+    re.IGNORECASE,
 )
-_NUMBER = re.compile(r"[\s:=\"'\[(]{0,4}[-+]?\d")
+_NUMBER = re.compile(r"[\s:=\"'\[(：＝为是]{0,4}[-+]?\d")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from paddock.logs.chinese import to_english
+
 COUNTS = {
     "epoch": "epoch",
     "ep": "epoch",
@@ -59,22 +61,6 @@ OTHER_READINGS = frozenset(
 )  # fmt: skip
 """Words before a name that make it another number than that of the moment: `best loss`, `every step`."""
 
-_CHINESE = {
-    "轮次": "epoch",
-    "轮数": "epoch",
-    "步数": "step",
-    "迭代": "iter",
-    "损失": "loss",
-    "平均损失": "avg loss",
-    "训练损失": "train loss",
-    "验证损失": "val loss",
-    "测试损失": "test loss",
-    "准确率": "accuracy",
-    "训练准确率": "train accuracy",
-    "验证准确率": "val accuracy",
-    "测试准确率": "test accuracy",
-    "学习率": "learning rate",
-}
 _PLAIN = {"avg", "average", "mean", "running", "total", "cur", "current", "smooth", "smoothed", "lm", "global"}
 """Words of a loss that is still that of the training as a whole."""
 _ENDS = {"value", "step", "epoch", "mean", "avg", "batch"}
@@ -144,8 +130,8 @@ def normalize(name: str) -> str:
     """In small letters, with single spaces between its words."""
     if "PerSec" in name:
         name = _CAMEL.sub(" ", name)
-    found = " ".join(re.split(r"[\s_\-/.]+", name.replace("'s", "").replace("'", " "))).strip().lower()
-    return _CHINESE.get(found, found)
+    name = to_english(name.replace("'s", "").replace("'", " "))
+    return " ".join(re.split(r"[\s_\-/.]+", name)).strip().lower()
 
 
 @lru_cache(maxsize=2_000)

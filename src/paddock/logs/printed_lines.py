@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from paddock.logs import chinese
 from paddock.logs.line_numbers import Scan, read_number, read_numbers, scan_line
 from paddock.logs.line_tokens import without_colours
 from paddock.logs.number_names import COUNTS
@@ -32,6 +33,7 @@ EXAMPLES = (
     "45/100 [====>....] - 1s 12ms/step - loss: 0.3 - accuracy: 0.9",
     "Epoch 0:  45%|████▌     | 45/100 [00:12<00:15, 3.6it/s, loss=0.12]",
     '{"epoch": 1, "step": 300, "loss": 0.5}',
+    "第 1/3 轮，第 5/13 步，损失: 0.6456，准确率: 85.3%",
 )
 """Forms for a reader whose lines are not read."""
 LONGEST_LINE = 2_000
@@ -44,13 +46,15 @@ _COMMON = re.compile(
 )
 """The commonest lines, in a quarter of the time that the grammar takes; it would read the same."""
 _EPOCH_LINE = re.compile(
-    r"\s{0,8}(?:Train )?[Ee]poch:? {0,4}\[?(?P<epoch>\d{1,9})(?: ?/ ?(?P<epochs>\d{1,9}))?\]?[\s:.]{0,4}"
+    r"[-=*#>\s\[]{0,80}(?:(?:Train|训练|开始|正在) ?){0,3}[Ee]poch:? {0,4}\[?(?P<epoch>\d{1,9})"
+    r"(?: ?/ ?(?P<epochs>\d{1,9}))?[-=*#<\s:.,\]]{0,80}(?:训练|开始)?[-=*#<\s:.]{0,80}"
 )
 _SIGNS = (
     "loss", "cost", "/s", "acc", "auc", "ips", "/it", "mse", "mae:", "error:", "ndcg", "ppl", "persec", "map:", "miou",
-    "reward", "perplexity", "bleu", "rouge", "损失", "准确率",
+    "reward", "perplexity", "bleu", "rouge",
 )  # fmt: skip
 """Of each form of a metric, in small letters."""
+_ALL_SIGNS = _SIGNS + chinese.SIGNS
 
 
 def read_progress(line: str) -> Progress | None:
@@ -61,7 +65,7 @@ def read_progress(line: str) -> Progress | None:
 def may_have_progress(line: str) -> bool:
     """Whether a word of some form is in the line: an ordinary one costs little, as a script may print a gigabyte."""
     small = line.lower()
-    for sign in _SIGNS:  # noqa: SIM110  # a generator takes twice the time
+    for sign in _SIGNS if line.isascii() else _ALL_SIGNS:  # noqa: SIM110  # a generator takes twice the time
         if sign in small:
             return True
     return False
@@ -139,6 +143,8 @@ class LineReader:
     def _is_told(self, line: str) -> bool:
         """Whether the line has no number of its own, and says what the next ones mean."""
         text = without_colours(line).strip()
+        if "轮" in text:
+            text = chinese.separate_words(text).strip()
         if told := _EPOCH_LINE.fullmatch(text) if "poch" in text else None:
             self._epoch = {name: int(count) for name, count in told.groupdict().items() if count}
             self._evaluates = False
@@ -169,7 +175,7 @@ class LineReader:
 
 
 def _may_tell(line: str) -> bool:
-    return "poch" in line or line.startswith(("Eval ", "Predict "))
+    return "poch" in line or "轮" in line or line.startswith(("Eval ", "Predict "))
 
 
 def _is_head(columns: Sequence[str]) -> bool:

@@ -40,6 +40,8 @@ class Progress:
     asides: Mapping[str, float] = field(default_factory=dict, hash=False, compare=False)
     """Times and memory of the line, like `others`, with the unit that was printed: `max mem`, `memory (GiB)`. Of one
     line alone: they are no metrics of a run, and nothing but the charts shows them."""
+    epochs_done: float | None = field(default=None, repr=False)
+    """In place of `epoch`, of a program that counts parts of epochs: 0.25."""
 
     @property
     def trains(self) -> bool:
@@ -49,7 +51,7 @@ class Progress:
 
 METRICS = ("loss", "val_loss", "accuracy", "val_accuracy", "lr", "grad_norm")
 """The fields of `Progress` that are numbers of the training itself."""
-PLACES = ("epoch", "epochs", "step", "steps")
+PLACES = ("epoch", "epochs_done", "epochs", "step", "steps")
 MOST_OTHERS = 64
 LONGEST_NAME = 64
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paddock.console.charts.choice import MOST_CHARTS, choose
+from paddock.console.charts.choice import MOST_CHARTS, choose, is_exact
 from paddock.console.charts.numbers import MOST_OWN, LogNumbers
 from paddock.console.screens.charts import write_id
 from paddock.logs.metric_lines import Piece, Place
@@ -76,3 +76,12 @@ def test_a_long_series_of_any_name_stays_bounded() -> None:
 def test_no_two_names_have_one_id(one: str, other: str) -> None:
     assert write_id(one) != write_id(other)
     assert all(each.isascii() and (each.isalnum() or each in "_-") for each in write_id(one) + write_id(other))
+
+
+@pytest.mark.parametrize(
+    ("name", "exact"),
+    [("loss", False), ("accuracy", False), ("speed", False), ("own:reward", False), ("lr", True), ("val_loss", True),
+     ("val_accuracy", True), ("own:eval_f1", True), ("own:train_lr", True)],
+)  # fmt: skip
+def test_a_number_that_is_chosen_or_evaluated_is_drawn_as_it_is(name: str, exact: bool) -> None:
+    assert is_exact(name) is exact

@@ -8,6 +8,7 @@ import pytest
 
 from paddock.console.charts.numbers import LogNumbers, read_numbers
 from paddock.history.log_index import Line
+from paddock.logs.epochs import Position
 from paddock.logs.metric_lines import Piece, Place
 
 LINES = [f"epoch 1  step {step}/9  loss 0.{step}".encode() for step in range(1, 10)]
@@ -73,7 +74,7 @@ def test_an_evaluation_stands_where_the_training_does() -> None:
     numbers.add(3, b"epoch 1, val_loss: 0.7, val_accuracy: 0.5")
     assert list(numbers.series["loss"].values) == [0.5]
     found = numbers.series["val_loss"]
-    assert (list(found.values), list(found.steps), list(found.epochs)) == ([0.75, 0.7], [40, 40], [1, 1])
+    assert (list(found.values), list(found.steps), list(found.ends)) == ([0.75, 0.7], [40, 40], [0, 1])
     assert list(numbers.series["val_accuracy"].values) == [0.5]
 
 
@@ -135,4 +136,4 @@ def test_what_is_drawn_stays_as_it_is_while_another_reader_reads_on() -> None:
         numbers.add(step, b"epoch 2 step %d loss 0.5 reward 3.5 entropy 0.5" % step)
     numbers.add_written(Piece(b'{"reward": 1}\n', Place(14, 8)))
     assert {name: list(each.values) for name, each in drawn.series.items()} == {"loss": [0.5], "own:reward": [3.5]}
-    assert drawn.epochs == {1} and not drawn.is_on_purpose("own:reward")
+    assert drawn.printed.at == Position(0, 1) and not drawn.is_on_purpose("own:reward")

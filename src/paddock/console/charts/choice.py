@@ -54,3 +54,9 @@ def choose(logs: Iterable[LogNumbers], used: Collection[str], asked: Collection[
 def _is_usual(name: str, logs: Sequence[LogNumbers]) -> bool:
     written = any(log.is_on_purpose(name) for log in logs)
     return written or read_name(name.removeprefix(OWN)).kind == "score"
+
+
+def is_exact(name: str) -> bool:
+    """Whether its curve is drawn as it is: a program chooses a learning rate, and evaluates seldom."""
+    meaning = read_name(name.removeprefix(OWN))
+    return meaning.evaluates or meaning.kind == "lr"

@@ -1,7 +1,8 @@
 """What the ranks of a job printed in its attempts -> curves on one axis, with what was repeated after a restart. Pure.
 
 The axis is the step of the whole training: where a program counts the steps of each epoch anew and says how many there
-are, they are added up; where it does not say, the axis is the epoch. Each attempt is a segment of its own, so a restart
+are, they are added up; where it does not say, the axis is the epoch (`place`; what a line tells of its place is read by
+`logs.epochs`). Each attempt is a segment of its own, so a restart
 from a checkpoint draws no line back. What an attempt printed beyond the point where the next one began was lost and
 done again: it is `repeated`.
 """
@@ -12,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from paddock.console.charts.numbers import LogNumbers, Series, find_first
+from paddock.console.charts.numbers import LogNumbers, Series
 from paddock.console.charts.thin import MOST, average, thin
 from paddock.kube.log_marks import Marks
 from paddock.kube.times import Moment
@@ -70,33 +71,48 @@ class Chart:
     restarts: Mapping[int, float]  # where attempts after the first began
 
 
-def choose_axis(logs: Sequence[LogNumbers]) -> str:
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Where numbers stand in a chart of some logs."""
+
+    kind: str  # step, epoch, reading
+    first: int = 1  # the number of the first epoch: 1 where none has printed an epoch 0
+    within: int = 0  # steps of an epoch
+    adds_up: bool = False  # steps are counted anew in each epoch
+    at_ends: bool = True  # a line without a step comes at the end of its epoch
+
+    def place(self, epoch: float, step: float, ends: bool) -> float:
+        """The one rule; NaN where the place is not known. `epoch`: as printed."""
+        if ends and self.at_ends:
+            step = self.within - (self.kind == "epoch")
+        if self.kind == "epoch":
+            return epoch + (step / self.within if self.within and step == step else 0.0)
+        return step + ((epoch - self.first) * self.within if self.adds_up and epoch == epoch else 0.0)
+
+
+def choose_axis(logs: Sequence[LogNumbers]) -> Axis:
     series = [each for log in logs for each in log.series.values()]
+    told = [each for log in logs for each in (log.printed, log.noted)]
+    steps, anew = max((each.steps for each in told), default=0), any(each.begins_anew for each in told)
+    first = 0 if any(each.from_zero for each in told) else 1
     if not any(_has_numbers(each.steps) for each in series):
-        return "epoch" if any(_has_numbers(each.epochs) for each in series) else "reading"
-    restarts = any(log.restarts_steps for log in logs)
-    return "epoch" if restarts and not any(log.steps for log in logs) else "step"
+        return Axis("epoch" if any(_has_numbers(each.epochs) for each in series) else "reading", first)
+    kind = "epoch" if anew and not steps else "step"
+    within = steps or max(each.highest for each in told) + 1
+    return Axis(kind, first, within, anew, anew and not any(each.within for each in told))
 
 
-def place_on_axis(series: Series, axis: str, logs: Sequence[LogNumbers]) -> list[float]:
-    """Where each reading stands on the axis of all `logs`. A reading without a step stands beside the one before."""
-    if axis == "reading":
+def place_on_axis(log: LogNumbers, name: str, axis: Axis) -> list[float]:
+    """Where each reading of a series stands. One whose place is not known stands beside the one before."""
+    series, base = log.series[name], log.epochs_of(name).base
+    if axis.kind == "reading":
         return [float(place) for place in range(len(series.values))]
-    steps = max((log.steps for log in logs), default=0)
-    adds_up = any(log.restarts_steps for log in logs)
-    within = steps or max((log.highest_step for log in logs), default=0) + 1
-    first = find_first(logs)
+    begin = axis.first if base is None else base
     found: list[float] = []
-    for epoch, step in zip(series.epochs, series.steps, strict=True):
-        x = _place(epoch, step, axis, within if adds_up else 0, first)
+    for epoch, step, ends in zip(series.epochs, series.steps, series.ends, strict=True):
+        x = axis.place(epoch + begin, step, bool(ends))
         found.append(x if x == x else found[-1] if found else 0.0)
     return found
-
-
-def _place(epoch: float, step: float, axis: str, within: float, first: int) -> float:
-    if axis == "epoch":
-        return epoch + (step / within if within and step == step else 0.0)
-    return step + ((epoch - first) * within if within and epoch == epoch else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +153,12 @@ def build_chart(
     if not having:
         return None
     known = list(having.values())
-    axis = "time" if clock else choose_axis(known)
+    axis = choose_axis(known)
     xs = {
-        place: clock.place(place, log.series[metric]) if clock else place_on_axis(log.series[metric], axis, known)
+        place: clock.place(place, log.series[metric]) if clock else place_on_axis(log, metric, axis)
         for place, log in having.items()
     }
-    if axis == "reading":
+    if axis.kind == "reading" and not clock:
         xs = _put_behind(xs)
     segments = [
         segment
@@ -152,7 +168,7 @@ def build_chart(
     summaries = [_summarize(place, log.series[metric], xs[place]) for place, log in having.items()]
     attempts = sorted({place.attempt for place in having})
     restarts = {each: min(found[0] for place, found in xs.items() if place.attempt == each) for each in attempts[1:]}
-    return Chart(metric, axis, segments, summaries, restarts)
+    return Chart(metric, "time" if clock else axis.kind, segments, summaries, restarts)
 
 
 def _put_behind(xs: Mapping[RankAttempt, Sequence[float]]) -> dict[RankAttempt, list[float]]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from paddock.console.charts.thin import thin
 from paddock.history.log_index import Line
+from paddock.logs.epochs import Epochs, Position
 from paddock.logs.line_tokens import without_colours
 from paddock.logs.metric_lines import MetricLines, Piece, Place
 from paddock.logs.nearest_line import Nearest, find_nearest
@@ -33,9 +35,19 @@ _LONGEST_SERIES = 20_000
 _LONGEST_OWN = 4_000
 """There may be `MOST_OWN` of them for each log: together no more than 7 MB."""
 _LONGEST_TEXT = 200
-_COLUMNS = ("lines", "places", "epochs", "steps", "values")
+_COLUMNS = ("lines", "places", "epochs", "steps", "ends", "values")
 _BATCH = 1_000
 _MOST_UNREAD = 100
+
+
+class Said(NamedTuple):
+    """A line that a number was read from."""
+
+    number: int
+    """In the log, from 0; -1 of one that was written to PADDOCK_METRICS."""
+    place: int
+    text: str
+    unit: str
 
 
 @dataclass(slots=True)
@@ -47,22 +59,23 @@ class Series:
     places: array[int] = field(default_factory=lambda: array("q"))
     """Where each line begins in the file, in bytes."""
     epochs: array[float] = field(default_factory=lambda: array("d"))
-    """As printed, NaN where a line has none."""
+    """Of its `Position`, as the next two; NaN where none is known."""
     steps: array[float] = field(default_factory=lambda: array("d"))
-    """As printed, NaN where a line has none."""
+    ends: array[int] = field(default_factory=lambda: array("b"))
     values: array[float] = field(default_factory=lambda: array("d"))
     text: str = ""
     """The line that the last one was read from."""
     unit: str = ""
 
-    def add(self, line: int, place: int, found: Progress, value: float, text: str, most: int = _LONGEST_SERIES) -> None:
+    def add(self, line: Said, at: Position, value: float, most: int = _LONGEST_SERIES) -> None:
         """`most`: as many readings are kept at most."""
-        self.lines.append(line)
-        self.places.append(place)
-        self.epochs.append(math.nan if found.epoch is None else found.epoch)
-        self.steps.append(math.nan if found.step is None else found.step)
+        self.lines.append(line.number)
+        self.places.append(line.place)
+        self.epochs.append(math.nan if at.epoch is None else at.epoch)
+        self.steps.append(math.nan if at.step is None else at.step)
+        self.ends.append(at.ends)
         self.values.append(value)
-        self.text, self.unit = text[:_LONGEST_TEXT], found.unit
+        self.text, self.unit = line.text[:_LONGEST_TEXT], line.unit
         if len(self.values) >= most:
             self._thin(most // 2)
 
@@ -81,19 +94,16 @@ class LogNumbers:
     """The numbers of one log."""
 
     series: dict[str, Series] = field(default_factory=dict)
-    steps: int = 0  # of an epoch, as the program says; 0 where it does not
-    restarts_steps: bool = False  # steps begin anew with each epoch
-    highest_step: int = 0
-    epochs: set[int] = field(default_factory=set)
+    printed: Epochs = field(default_factory=Epochs)
+    noted: Epochs = field(default_factory=Epochs)  # of what was written to PADDOCK_METRICS
     read: int = 0  # lines that were read
     offset: int = 0  # the bytes of the lines that were read
     written: Place = field(default_factory=Place)  # up to where PADDOCK_METRICS was read
-    _last: Progress = field(default_factory=Progress)
     _reader: LineReader = field(default_factory=LineReader)
     _lines: MetricLines = field(default_factory=MetricLines)
     _on_purpose: set[str] = field(default_factory=set)  # of series that were written to PADDOCK_METRICS
     _unread: list[str] = field(default_factory=list)  # the first lines with a word of a metric
-    _mark: tuple[float, Progress] | None = None
+    _mark: tuple[float, Position] | None = None
 
     def add(self, number: int, data: bytes, size: int | None = None) -> None:
         """A line that has ended, of `size` bytes if `data` is not all of it. The states of a bar that draws itself anew
@@ -105,18 +115,19 @@ class LogNumbers:
             return
         for text in line.split("\r"):
             if (found := self._reader.read(text)) is not None:
-                shown = without_colours(text).strip()
-                found = self._take(number, place, found, shown, self._printed)
+                said = Said(number, place, without_colours(text).strip(), found.unit)
+                self.printed, at = self.printed.read(found)
+                self._take(said, at, found, self._names_printed)
                 for name, value in (*found.others.items(), *found.asides.items()):
                     if OWN + name not in self._on_purpose:
-                        self._add_own(OWN + name, number, place, found, value, shown)
+                        self._add_own(OWN + name, said, at, value)
         if not self.series and len(self._unread) < _MOST_UNREAD and may_have_progress(line):
             self._unread.append(line[: 2 * LONGEST_LINE])
 
     def copy(self) -> LogNumbers:
         """What was read until now, for who draws it."""
         series = {name: each.copy() for name, each in self.series.items()}
-        return replace(self, series=series, epochs=set(self.epochs), _on_purpose=set(self._on_purpose))
+        return replace(self, series=series, _on_purpose=set(self._on_purpose))
 
     def add_written(self, piece: Piece) -> None:
         """What was added to PADDOCK_METRICS. A name that is written there is not read from printed lines any more. Of a
@@ -129,24 +140,26 @@ class LogNumbers:
             self._on_purpose |= names
             for name in names:
                 self.series.pop(name, None)
-            found = self._take(-1, self.offset - 1, found, "", self._on_purpose)
+            said = Said(-1, self.offset - 1, "", found.unit)
+            self.noted, at = self.noted.read(found)
+            self._take(said, at, found, self._on_purpose)
             for name, value in found.others.items():
                 if OWN + name not in self._on_purpose:
                     self.series.pop(OWN + name, None)
-                if self._add_own(OWN + name, -1, self.offset - 1, found, value, ""):
+                if self._add_own(OWN + name, said, at, value):
                     self._on_purpose.add(OWN + name)
 
     def _forget_written(self) -> None:
-        self._lines = MetricLines()
+        self._lines, self.noted = MetricLines(), Epochs()
         for name in self._on_purpose & self.series.keys():
             del self.series[name]
         self._on_purpose = {name for name in self._on_purpose if not name.startswith(OWN)}
 
-    def _add_own(self, name: str, number: int, place: int, found: Progress, value: float, text: str) -> bool:
+    def _add_own(self, name: str, said: Said, at: Position, value: float) -> bool:
         """Whether there was room for it."""
         if name not in self.series and sum(each.startswith(OWN) for each in self.series) >= MOST_OWN:
             return False
-        self.series.setdefault(name, Series()).add(number, place, found, value, text, _LONGEST_OWN)
+        self.series.setdefault(name, Series()).add(said, at, value, _LONGEST_OWN)
         return True
 
     def is_on_purpose(self, name: str) -> bool:
@@ -158,28 +171,17 @@ class LogNumbers:
         """Why a line of PADDOCK_METRICS was not read."""
         return self._lines.problem
 
-    def _take(self, number: int, place: int, found: Progress, text: str, names: Collection[str]) -> Progress:
-        """The same, with its place where the line does not say it."""
-        if found.step is None and self._last.step is not None and not found.trains:
-            # An evaluation happens where the training stands, and says the epoch at most.
-            found = replace(found, epoch=self._last.epoch, step=self._last.step)
+    def _take(self, said: Said, at: Position, found: Progress, names: Collection[str]) -> None:
         for name in names:
             if (value := getattr(found, name)) is not None:
-                self.series.setdefault(name, Series()).add(number, place, found, value, text)
-        if found.steps:
-            self.steps = max(self.steps, found.steps)
-        if found.step is not None:
-            self.highest_step = max(self.highest_step, found.step)
-        if found.epoch is not None and len(self.epochs) < _LONGEST_SERIES:
-            self.epochs.add(found.epoch)
-        before = self._last
-        if None not in (found.epoch, found.step, before.epoch, before.step):
-            self.restarts_steps |= found.epoch > before.epoch and found.step <= before.step  # type: ignore[operator]
-        self._last = found
-        return found
+                self.series.setdefault(name, Series()).add(said, at, value)
+
+    def epochs_of(self, name: str) -> Epochs:
+        """Those that tell where the readings of a series stand."""
+        return self.noted if name in self._on_purpose else self.printed
 
     @property
-    def _printed(self) -> Collection[str]:
+    def _names_printed(self) -> Collection[str]:
         """Names that are read from printed lines."""
         return [name for name in METRICS if name not in self._on_purpose] if self._on_purpose else METRICS
 
@@ -190,22 +192,26 @@ class LogNumbers:
     def measure(self, now: float) -> None:
         """The steps a second since this was last asked, of a log that was read to its end; `now` in seconds. Nothing at
         the first time, nothing while no line comes, and nothing where steps went back."""
-        before, last = self._mark, self._last
+        before, last = self._mark, self._stand
         if last.step is None or (before and (before[1] is last or now - before[0] < _SHORTEST_LOOK)):
             return
         self._mark = (now, last)
-        steps = _count_steps(before[1], last, self.steps) if before else 0
+        steps = _count_steps(before[1], last, self.printed.steps or self.noted.steps) if before else 0
         if before and steps > 0:
             series = self.series.setdefault(MEASURED, Series())
-            series.add(self.read - 1, self.offset - 1, last, steps / (now - before[0]), "")
-            series.unit = "it/s"
+            series.add(Said(self.read - 1, self.offset - 1, "", "it/s"), last, steps / (now - before[0]))
+
+    @property
+    def _stand(self) -> Position:
+        """Where the training stands."""
+        return self.printed.at if self.printed.at.step is not None else self.noted.at
 
 
-def _count_steps(before: Progress, after: Progress, steps: int) -> int:
+def _count_steps(before: Position, after: Position, steps: int) -> int:
     """Between two lines; 0 where it is not known."""
     if before.step is None or after.step is None:
         return 0
-    epochs = (after.epoch or 0) - (before.epoch or 0)
+    epochs = int(after.epoch or 0) - int(before.epoch or 0)
     if epochs and after.step <= before.step:
         return epochs * steps + after.step - before.step if steps else 0
     return after.step - before.step
@@ -219,8 +225,3 @@ def read_numbers(
         if line.number >= count or (line.number % _BATCH == 0 and is_over()):
             return
         numbers.add(line.number, line.data, line.size)
-
-
-def find_first(logs: Sequence[LogNumbers]) -> int:
-    """The number of the first epoch: 1 where none has printed an epoch 0."""
-    return 0 if any(0 in each.epochs for each in logs) else 1

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from paddock.console.addresses import JOB, address_of_job, find_kind
 from paddock.console.backend import KeptRun, Used
 from paddock.console.charts.asked import ASKED, Asked, read_asked
-from paddock.console.charts.choice import Choice, choose
+from paddock.console.charts.choice import Choice, choose, is_exact
 from paddock.console.charts.collect import Collected, collect, list_ranks
 from paddock.console.charts.curves import Chart, Clock, RankAttempt, Segment, Summary, build_chart, find_first_time
 from paddock.console.charts.drawn import round_number, write_segment
@@ -247,6 +247,7 @@ def _build_chart(
         "at": page.say(_tell_place(chart.axis, "{x}")),
         "kind": chart.axis,
         "from0": chart.metric in USED,
+        "exact": is_exact(chart.metric),
         "segments": [_build_segment(page, each, shown, last) for each in chart.segments],
         "restarts": [[x, _tell_restart(page, run, attempt), attempt] for attempt, x in chart.restarts.items()],
         "lines": [_build_line(page, each, unit, asked) for each in asked],

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.console.addresses import address_of_job
-from paddock.console.charts.choice import choose
+from paddock.console.charts.choice import choose, is_exact
 from paddock.console.charts.curves import Chart, Segment, build_chart
 from paddock.console.charts.drawn import write_segment
 from paddock.console.charts.numbers import OWN
@@ -250,7 +250,8 @@ def _build_chart(
         return None
     last = [max(chart.restarts, default=0) if chart else 0 for chart in charts]
     segments = [_build_segment(page, runs[place].label, place, each, last[place]) for place, each in found.segments]
-    data = {"axis": page.say(_AXES[found.axis]), "kind": found.axis, "segments": segments, "restarts": []}
+    axis = {"axis": page.say(_AXES[found.axis]), "kind": found.axis, "exact": is_exact(metric)}
+    data = {**axis, "segments": segments, "restarts": []}
     return {
         "metric": write_id(metric),
         "title": page.say(_title(metric)),

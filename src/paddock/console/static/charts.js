@@ -7,6 +7,7 @@
 //   kind      "step", "epoch", "reading" or "time" (seconds since the start); left out it is a count
 //   from0     whether y begins at 0, as an amount does; such a chart has no log scale and is not smoothed:
 //             what is held against a limit is drawn as it is
+//   exact     whether it is never smoothed, as a number that a program chose or that is measured seldom
 //   segments  parts of curves, of one run or of several:
 //     curve     its entry in the legend; parts with one name are shown and hidden together. Left out it is the label
 //     label     what it is called at the cursor: "worker-0, attempt 1"
@@ -29,6 +30,8 @@ const MOST_TOLD = 10; // rows at the cursor, restarts of a flag
 const REACH = 4; // a level that is so many times as high as the curves does not press them down
 const KEPT = "paddock-charts";
 const SMOOTH = [0, 0.6, 0.9, 0.98];
+const FEWEST = 20; // readings of a curve that is smoothed
+const USUAL = 200; // readings of the curve that the shares are meant for
 const TIMES = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800,
 ];
@@ -100,8 +103,10 @@ function tellPlace({ axis, kind, at = `${axis} {x}` }, x) {
 
 // Curves.
 
-// A mean of all values up to each, in which the last ones count most; the first ones count no more than they are.
-function smoothOut(values, share) {
+// A mean of all values up to each, in which the last ones count most; the first ones count no more than they are. Of a
+// short curve fewer count: the mean reaches over the same part of the picture.
+function smoothOut(values, chosen) {
+  const share = chosen ** Math.max(1, USUAL / values.length);
   let sum = 0, weight = 0;
   return values.map((value) => {
     if (value === null) return null;
@@ -117,7 +122,7 @@ const isLog = (chart) => settings.log && !chart.from0 && chart.segments.some(({ 
 function listColumns(chart) {
   const place = isLog(chart) ? (values) => values.map((value) => (value > 0 ? value : null)) : (values) => values;
   return chart.segments.flatMap((segment) => {
-    const isSmooth = settings.smooth > 0 && !chart.from0 && !segment.repeated && segment.x.length > 1;
+    const isSmooth = settings.smooth > 0 && !chart.from0 && !chart.exact && !segment.repeated && segment.x.length >= FEWEST;
     segment.curve ??= segment.label;
     segment.smooth = isSmooth ? smoothOut(segment.mean || segment.y, settings.smooth) : null;
     const columns = [{ segment, y: place(segment.y), pale: isSmooth }];
@@ -289,9 +294,13 @@ function buildRow({ segment, at }) {
   const row = document.createElement("div"), name = document.createElement("span"), value = document.createElement("b");
   row.className = `lane-${segment.lane}`;
   name.textContent = segment.label;
-  const read = tellNumber(segment.y[at], 5);
-  value.textContent = segment.smooth ? `${tellNumber(segment.smooth[at], 5)} (${read})` : read;
+  value.textContent = tellNumber(segment.y[at], 5);
   row.append(name, value);
+  if (segment.smooth) {
+    const smooth = document.createElement("small");
+    smooth.textContent = tellNumber(segment.smooth[at], 5);
+    row.append(smooth);
+  }
   return row;
 }
 
