@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from paddock.history.logs import LogFile
 
 _DRAIN_SECONDS = 3.0
-"""Seconds without a line, since the last stream was opened, after which the stream of an ended rank is cut: what is kept
-of its log is read instead, and where nothing is kept it is said."""
+"""Seconds without a line, since the last stream was opened, after which the stream of an ended rank is cut: the file
+that is kept of its log is read instead, and where none is kept it is said."""
 _LOOK_SECONDS = 0.5
 _NEWEST = 50
 """Lines of a batch that are searched for progress: a script may print a gigabyte."""

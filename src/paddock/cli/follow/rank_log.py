@@ -82,9 +82,7 @@ async def find_kept_logs(place: ClusterChoice, job: StoredJob) -> list[LogFile]:
     return [] if place.kept is None else await asyncio.to_thread(place.kept.find_job_logs, *job.key, job.uid)
 
 
-async def read_kept_lines(
-    log: LogFile, tail: int | None, notify: Notify, lines: Lines
-) -> AsyncIterator[list[str]]:
+async def read_kept_lines(log: LogFile, tail: int | None, notify: Notify, lines: Lines) -> AsyncIterator[list[str]]:
     """The lines of a rank that has ended, as `follow_lines` yields them, from where `lines` stands to the end of the
     file, which takes as long as it takes."""
     from paddock.app.history import read_chunks
