@@ -205,7 +205,7 @@ class PodBoard:
                     await asyncio.sleep(_LOOK_SECONDS / 4)
         except TimeoutError:
             command = f"{self._place.flags.kubectl} describe pod {name} -n {self._namespace}"
-            said = phrase("the pod {pod} of a board that has ended is not gone after {count} s, and the next one has its "
+            said = phrase("the pod {pod} of a board that has ended is not gone after {count} s, and the next has its "
                           "name: {command}", pod=name, count=round(_GONE_SECONDS), command=command)  # fmt: skip
             raise Failed(said) from None
 
