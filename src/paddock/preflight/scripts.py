@@ -15,7 +15,7 @@ from paddock.launches.launch import Launch
 from paddock.launches.launchers import BY_PROGRAM, find_by_module
 from paddock.launches.programs import Kind
 from paddock.launches.reading import ReadFile, Reading, read_script
-from paddock.preflight.command_words import explain_background, explain_launch_words
+from paddock.preflight.command_words import explain_ends, explain_launch_words, find_unseen
 from paddock.preflight.continuations import Ending, find_endings
 from paddock.preflight.paddle_options import explain_launch, is_paddle
 from paddock.words.phrases import Phrase, phrase
@@ -78,8 +78,8 @@ def check_script(text: str, read_file: ReadFile | None = None, *, name: str = ""
     for launch in filter(is_paddle, reading.launches):
         found = explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment)
         problems += [_place(each.said, launch.line, each.severity) for each in found]
-    if reading.left_behind is not None:
-        problems.append(_place(explain_background(reading.left_behind), reading.left_behind.line))
+    if (unseen := find_unseen(reading)) is not None:
+        problems += [_place(said, unseen.line) for said in explain_ends(reading)]
     statement = reading.open_statement
     if statement is not None and not reading.open_quote:
         said = phrase("`{word}` is not closed: a shell refuses the script; write `{end}` behind it",
