@@ -174,7 +174,7 @@ def test_what_is_different_in_a_pod_is_said(work: Path, capfd: pytest.CaptureFix
     assert "warning: run.sh:1: lines end with CRLF" in capfd.readouterr().err
     (work / "run.sh").write_text("python \\   # ours\n  train.py\n")
     assert call("run", "--print", "--", "bash", "run.sh") == 0
-    assert "warning: run.sh: the backslash in line 1 is not the last letter" in capfd.readouterr().err
+    assert "warning: run.sh:1: the backslash in line 1 is not the last letter" in capfd.readouterr().err
     (work / "ps.py").write_text("fleet.init_worker()\n")
     assert call("run", "--print", "--ps", "1", "--", "python", "ps.py") == 0
     assert "warning: ps.py calls init_worker(), and servers open their ports" in capfd.readouterr().err

@@ -33,6 +33,7 @@ from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS, Report
 from paddock.jobs.sentences.explain import explain, explain_edit
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, is_controlled_by, name_of, uid_of
+from paddock.logs.complaints import Complaint
 from paddock.logs.printed_lines import Latest
 from paddock.logs.progress import Progress, merge
 from paddock.logs.swallowed import Swallowed
@@ -402,9 +403,9 @@ class Follower:
             self._note_progress(rank, merge(latest.progress, self._written.get(rank, Progress())))
         errors.feed(lines)
         if errors.error != self.view.complaints.get(rank):
-            others = {each: error for each, error in self.view.complaints.items() if each != rank}
-            found = {rank: errors.error} if errors.error is not None else {}
-            self.view = replace(self.view, complaints={**others, **found})
+            self.view = replace(self.view, complaints=_with(self.view.complaints, rank, errors.error))
+        if (end := errors.end) != self.view.ends.get(rank):
+            self.view = replace(self.view, ends=_with(self.view.ends, rank, end))
 
     def _note_progress(self, rank: Rank, progress: Progress) -> None:
         self.view = replace(self.view, progress={**self.view.progress, rank: progress})
@@ -456,6 +457,11 @@ class Follower:
             bar = next((f"{rank}: {self._bars[rank]}" for rank in sorted(self._bars)), "")
             self._screen.status(self._builds.live or bar or line)
             await asyncio.sleep(_PAINT_SECONDS)
+
+
+def _with(known: Mapping[Rank, Complaint], rank: Rank, found: Complaint | None) -> dict[Rank, Complaint]:
+    others = {each: error for each, error in known.items() if each != rank}
+    return others if found is None else {**others, rank: found}
 
 
 def _draw_nothing(_: str) -> None:
