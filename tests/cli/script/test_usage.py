@@ -401,7 +401,10 @@ PLAIN: list[tuple[list[str], dict[str, str]]] = [
     (["python", "train.py"], {"train.py": "import tensorflow as tf\nfrom transformers import TFBertModel"}),
     (["python", "train.py"], {"train.py": "import keras"}),
     (["python", "-c", "print(1)"], {}),
-    (["bash", "run.sh"], {"run.sh": "set -eo pipefail\nmkdir -p out\npython prepare.py | tee log", "prepare.py": "import csv"}),
+    (
+        ["bash", "run.sh"],
+        {"run.sh": "set -eo pipefail\nmkdir -p out\npython prepare.py | tee log", "prepare.py": "import csv"},
+    ),
     (["sleep", "1"], {}),
 ]
 
