@@ -10,7 +10,7 @@ from paddock.launches.reading import read_script
 from paddock.manifests.yaml_nodes import Document
 from paddock.preflight import check
 from paddock.preflight.command_words import explain_typed
-from paddock.preflight.scripts import check_script
+from paddock.preflight.scripts import check_named_scripts, check_script
 from paddock.words.phrases import render
 
 ENDS = "python t.py runs in the background, and the shell ends without it"
@@ -98,6 +98,29 @@ def test_what_a_shell_ends_as_instead_of_the_program_that_trains(text: str, by: 
     ]
     assert bool(told) == bool(by) and told == explain_typing("bash", "-c", text)[: len(told)]
     assert len([each for each in check_script(text).problems if "is Completed" in each.message]) == len(told)
+
+
+@pytest.mark.parametrize(
+    ("command", "files", "told"),
+    [
+        (["bash", "run.sh"], {"run.sh": "python t.py | tee log"}, "run.sh: the shell ends as `| tee` does"),
+        (["bash", "run.sh"], {"run.sh": "nohup python t.py &\necho $!"}, f"run.sh: {ENDS}"),
+        (
+            ["bash", "-c", "cd /w; bash run.sh"],
+            {"/w/run.sh": "python t.py; echo done"},
+            "run.sh: the shell ends as `ech",
+        ),
+        (["bash", "-e", "run.sh"], {"run.sh": "python t.py; echo done"}, ""),
+        (["bash", "run.sh"], {"run.sh": "exec python t.py"}, ""),
+        (["bash", "run.sh"], {}, ""),
+        (["bash", "-c", "python t.py | tee log"], {}, ""),  # is told with the words
+    ],
+)
+def test_a_script_that_a_manifest_names_is_asked_as_one_that_is_validated(
+    command: list[str], files: dict[str, str], told: str
+) -> None:
+    found = [each.message for each in check_named_scripts(build_job(command=command), files.get)]
+    assert (len(found), "".join(found).startswith(told)) == (bool(told), True)
 
 
 def test_a_script_for_other_machines_ends_before_them() -> None:
