@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shutil import rmtree
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
@@ -143,6 +145,46 @@ def test_the_error_of_a_cluster_that_ends_while_it_starts_has_its_last_log_line(
     (home.root / "api").write_text("a file where a directory must be")
     with pytest.raises(StartError, match="api"):
         launch.start(home, sandbox="none")
+
+
+INFO = "2026-11-30 10:00:00,000 INFO paddock.operator.controller PaddleJob default/demo: Starting -> Running\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "log", "why"),
+    [
+        (-9, INFO, "signal 9 killed it"),
+        (1, INFO, "it said nothing"),
+        (1, "", "it said nothing"),
+        (None, f"{INFO}MemoryError\n\n{INFO}", "MemoryError"),
+        (1, f"2026-11-30 10:00:00,000 ERROR paddock.cluster no room\n{INFO}",
+         "2026-11-30 10:00:00,000 ERROR paddock.cluster no room"),
+    ],
+)  # fmt: skip
+def test_a_line_about_another_matter_is_not_why_the_cluster_ended(code: int | None, log: str, why: str) -> None:
+    assert str(launch.explain_exit(code, log)) == why
+
+
+def test_a_cluster_that_is_killed_while_it_starts_leaves_the_record_of_the_killed_one(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So who follows a job does not take the kill for `paddock down`, and pods live on in their sandbox."""
+    pid = launch.start(home, sandbox="none").running.pid
+    os.kill(pid, 9)
+    until("the lock is free", lambda: not homes.is_up(home))
+    spawn = fork_server.LAUNCHING.Popen
+
+    def spawn_and_kill(*words: Any, **options: Any) -> Any:
+        process = spawn(*words, **options)
+        until("it has begun", lambda: (record := homes.read_running(home)) is None or record.pid != pid)
+        os.kill(process.pid, 9)
+        return SimpleNamespace(wait=lambda seconds: process.wait(seconds) or -9)
+
+    with monkeypatch.context() as patch, pytest.raises(StartError, match="signal 9 killed it"):
+        patch.setattr(launch, "subprocess", SimpleNamespace(**{**vars(fork_server.LAUNCHING), "Popen": spawn_and_kill}))
+        launch.start(home)
+    assert homes.read_running(home) is not None
+    assert launch.start(home).running.sandbox == "none"
 
 
 def test_variables_that_differ_in_another_process_are_named() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paddock.logs.complaints import Complaint
-from paddock.logs.swallowed import Swallowed, find_doubted, find_swallowed
+from paddock.logs.swallowed import LAUNCHER, Swallowed, find_doubted, read_whole
 
 NCCL = "Error initializing process group: Distributed package doesn't have NCCL built in"
 DOCUMENT = ["PyTorch version: 2.13.0+cpu", "CUDA available: False", "Rank: 0, World Size: 3", NCCL]
@@ -28,7 +28,7 @@ SWALLOWED = [
 
 @pytest.mark.parametrize(("lines", "number", "text"), SWALLOWED)
 def test_a_swallowed_error_is_found_with_its_line(lines: list[str], number: int, text: str) -> None:
-    found = find_swallowed(lines)
+    found = read_whole(lines).error
     assert found is not None
     assert (found.line, found.text) == (number, text)
 
@@ -60,7 +60,7 @@ HARMLESS = [
 
 @pytest.mark.parametrize("lines", HARMLESS)
 def test_an_ordinary_log_has_none(lines: list[str]) -> None:
-    assert find_swallowed(lines) is None
+    assert read_whole(lines).error is None
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_an_ordinary_log_has_none(lines: list[str]) -> None:
 )  # fmt: skip
 def test_words_of_recovery_take_an_error_back(line: str) -> None:
     expected = None if line != "Connected to 3 successfully" else NCCL
-    found = find_swallowed([NCCL, line])
+    found = read_whole([NCCL, line]).error
     assert (found and found.text) == expected
 
 
@@ -108,3 +108,52 @@ def test_ranks_without_progress_are_judged_by_those_with(
     errors: dict[int, Complaint], progressed: tuple[int, ...], doubted: int | None
 ) -> None:
     assert find_doubted(errors, progressed) == doubted
+
+
+FRAMES = ["Traceback (most recent call last):", '  File "t.py", line 2, in <module>', '    raise KeyError("label")']
+KEY = [*FRAMES, "KeyError: 'label'"]
+CAUGHT = [FRAMES[0], FRAMES[1].replace("<module>", "load"), *KEY[2:]]
+STEP = "Epoch 1, Loss: 0.5"
+CHILD = ["Traceback (most recent call last):", '  File "/bin/torchrun", line 12, in <module>', "    sys.exit(main())",
+         "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", "=" * 60, "t.py FAILED"]  # fmt: skip
+CONTAINER = ["LAUNCH INFO 2026-11-20 15:42:04,553 Pod failed",
+             "LAUNCH ERROR 2026-11-20 15:42:04,553 Container failed !!!",
+             "LAUNCH INFO 2026-11-20 15:42:04,553 ----------- ERROR LOG DETAIL -----------",
+             STEP, *KEY, "LAUNCH INFO 2026-11-20 15:42:04,553 Exit code 1"]  # fmt: skip
+AGAIN = ["LAUNCH INFO 2026-11-20 15:57:55,214 Run Pod: dwkiuc, replicas 1, status ready", STEP, "trained"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "end"),
+    [
+        ([STEP, *KEY], ("traceback", "KeyError: 'label'", 5)),
+        ([*KEY, "", "done"], ("traceback", "KeyError: 'label'", 4)),
+        ([f"[rank0]: {each}" for each in KEY], ("traceback", "KeyError: 'label'", 4)),
+        ([*FRAMES, "own.Unfit: bad"], ("traceback", "own.Unfit: bad", 4)),
+        ([*FRAMES, "ValueError: a", "During handling of the above exception, another exception occurred:", "", *KEY],
+         ("traceback", "KeyError: 'label'", 10)),
+        (["t.py: error: unrecognized arguments: --lr"], ("arguments", "t.py: error: unrecognized arguments: --lr", 1)),
+        ([*KEY, *CHILD], (LAUNCHER, "KeyError: 'label'", 4)),
+        (CHILD, (LAUNCHER, "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:", 4)),
+        (CONTAINER, (LAUNCHER, "KeyError: 'label'", 8)),
+        (CONTAINER[:2], (LAUNCHER, "LAUNCH ERROR 2026-11-20 15:42:04,553 Container failed !!!", 2)),
+        ([*CONTAINER, *AGAIN], None),
+        ([*KEY, STEP], None),
+        ([*KEY, "falling back to gloo"], None),
+        ([*KEY, "no label here", "trained"], None),
+        (CAUGHT, None),
+        (["Exception ignored in: <function f>", *KEY], None),
+        (["Error in atexit._run_exitfuncs:", *KEY], None),
+        (["ERROR:root:not uploaded", *KEY], None),
+        (["KeyError: 'label'"], None),
+        ([STEP, "Error: 0.5", "trained"], None),
+        (FRAMES, None),
+    ],
+)  # fmt: skip
+def test_the_error_in_which_a_log_ends(lines: list[str], end: tuple[str, str, int] | None) -> None:
+    """One that the program handled, or trained on after, is none; line by line as all at once."""
+    whole, slow = read_whole(lines), Swallowed()
+    for line in lines:
+        slow.feed([line])
+    assert whole.end == slow.end
+    assert (whole.end and (whole.end.kind, whole.end.text, whole.end.line)) == end

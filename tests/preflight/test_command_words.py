@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from paddock.launches.reading import read_script
 from paddock.manifests.yaml_nodes import Document
 from paddock.preflight import check
 from paddock.preflight.command_words import explain_typed
-from paddock.preflight.scripts import check_script
+from paddock.preflight.scripts import check_named_scripts, check_script
 from paddock.words.phrases import render
 
 ENDS = "python t.py runs in the background, and the shell ends without it"
@@ -40,13 +41,86 @@ def test_a_shell_that_ends_before_its_last_command_is_told(text: str) -> None:
     assert [each.message for each in check_script(text).problems if each.message.startswith(ENDS)]
 
 
-@pytest.mark.parametrize("text", ["python t.py & wait", "python t.py &\nwait $!", "a & b", "a &\nsleep infinity",
+@pytest.mark.parametrize("text", ["python t.py &\nwait $!", "a & b", "a &\nsleep infinity",
                                   "bash -c 'a &'; b", "f() { a & }; f; tail -f l", "a & while true; do b; done",
                                   'echo "a &"', "if x; then a & fi", "f() { python t.py & }; f; serve",
                                   "python t.py & sleep 900", "python t.py & b",
                                   "python t.py & python u.py"])  # fmt: skip
 def test_a_shell_that_goes_on_behind_it_is_not(text: str) -> None:
     assert explain_job("bash", "-c", text) == explain_typing("bash", "-c", text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "by"),
+    [
+        ("python t.py | tee log", "| tee"),
+        ("python t.py 2>&1 | grep -v WARN | tee -a log\nexit", "| tee"),
+        ("if [ $# -lt 1 ]; then exit 1; fi\ntorchrun t.py $1 |& tee log", "| tee"),
+        ("cd x && python t.py | tee log", "| tee"),
+        ("if $A; then python t.py | tee a; else python u.py | tee b; fi", "| tee"),
+        ("set -e\npython -u t.py | tee log\necho done", "| tee"),
+        ("bash -c 'python t.py' | tee log", "| tee"),
+        ("bash -ex -c 'python t.py | tee log'", "| tee"),
+        ("python t.py\necho done", "echo done"),
+        ("python t.py; date", "date"),
+        ("for s in 1 2; do python t.py --seed $s; done\ntrue", "true"),
+        ("bash -c 'python t.py\necho done'", "echo done"),
+        ("exec > >(tee log)\npython t.py\nexit 0", "exit 0"),
+        ("python a.py &\npython b.py &\nwait", "wait"),
+        ("set -o pipefail\npython t.py | tee log", ""),
+        ("bash -o pipefail -c 'python t.py | tee log'", ""),
+        ("python t.py | tee log\nexit ${PIPESTATUS[0]}", ""),
+        ("python t.py | tee log\ntest -f model", ""),
+        ("#!/bin/bash -eu\npython t.py\necho done", ""),
+        ("set -xe; python t.py; echo done", ""),
+        ("bash -e -c 'python t.py; echo done'", ""),
+        ("python t.py || exit 1\necho done", ""),
+        ("python t.py && echo done", ""),
+        ("python t.py; code=$?; echo done; exit $code", ""),
+        ("trap 'kill 0' ERR\npython t.py\necho done", ""),
+        ("if python t.py; then echo ok; fi\necho done", ""),
+        ("python t.py\nls out", ""),
+        ("python t.py\nrm -r tmp; echo $(python u.py)", ""),
+        ("echo begin\npython t.py", ""),
+        ("python t.py\nexit", ""),
+        ("echo 1 | python t.py", ""),
+        ("python a.py &\nwait $!", ""),
+        ("python t.py | tee log\npython eval.py", ""),
+        ("ls | wc\necho done", ""),
+    ],
+)
+def test_what_a_shell_ends_as_instead_of_the_program_that_trains(text: str, by: str) -> None:
+    """Where that is not sure, nothing is said."""
+    hidden = read_script(text).hidden
+    assert (hidden.command.hidden_by if hidden is not None else "") == by
+    told = [
+        each for each in explain_job("bash", "-c", text) if "where the training fails, the job is Completed" in each
+    ]
+    assert bool(told) == bool(by) and told == explain_typing("bash", "-c", text)[: len(told)]
+    assert len([each for each in check_script(text).problems if "is Completed" in each.message]) == len(told)
+
+
+@pytest.mark.parametrize(
+    ("command", "files", "told"),
+    [
+        (["bash", "run.sh"], {"run.sh": "python t.py | tee log"}, "run.sh: the shell ends as `| tee` does"),
+        (["bash", "run.sh"], {"run.sh": "nohup python t.py &\necho $!"}, f"run.sh: {ENDS}"),
+        (
+            ["bash", "-c", "cd /w; bash run.sh"],
+            {"/w/run.sh": "python t.py; echo done"},
+            "run.sh: the shell ends as `ech",
+        ),
+        (["bash", "-e", "run.sh"], {"run.sh": "python t.py; echo done"}, ""),
+        (["bash", "run.sh"], {"run.sh": "exec python t.py"}, ""),
+        (["bash", "run.sh"], {}, ""),
+        (["bash", "-c", "python t.py | tee log"], {}, ""),  # is told with the words
+    ],
+)
+def test_a_script_that_a_manifest_names_is_asked_as_one_that_is_validated(
+    command: list[str], files: dict[str, str], told: str
+) -> None:
+    found = [each.message for each in check_named_scripts(build_job(command=command), files.get)]
+    assert (len(found), "".join(found).startswith(told)) == (bool(told), True)
 
 
 def test_a_script_for_other_machines_ends_before_them() -> None:
@@ -92,7 +166,7 @@ def test_a_pod_that_never_ends_behind_its_program_is_told(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["sleep infinity", "python t.py; sleep 5", "python t.py || sleep infinity",
                                   "python t.py # ; sleep infinity 3",
-                                  "sleep infinity; python t.py", "python t.py | tail -f",
+                                  "sleep infinity; python t.py", "set -o pipefail; python t.py | tail -f",
                                   "if [ $X ]; then python t.py; else sleep infinity; fi"])  # fmt: skip
 def test_one_that_ends_or_is_to_stay_is_not(text: str) -> None:
     assert explain_job("bash", "-c", text) == []

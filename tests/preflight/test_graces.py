@@ -35,7 +35,7 @@ def warnings(text: str, grace: str = GRACE, more: str = "") -> list[str]:
 
 
 def test_a_shell_with_more_to_do_is_warned_of_where_the_manifest_counts_on_a_grace() -> None:
-    assert warnings("python train.py; echo done") == [
+    assert warnings("set -e; python train.py; echo done") == [
         "job.yaml:14:15: warning: spec.pytorchReplicaSpecs.Master.template.spec.containers[0].command: a shell stays "
         "in front of python: on a cluster the program never hears of SIGTERM, cannot save, and is killed after the 120 "
         "s of terminationGracePeriodSeconds; start it by exec, with nothing behind it, or tell it by lifecycle.preStop"

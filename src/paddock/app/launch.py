@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from paddock.app import home as homes
-from paddock.words.phrases import Foreign, phrase
+from paddock.words.phrases import Foreign, Phrase, phrase
 
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
@@ -57,7 +57,7 @@ def start(home: homes.Home, *, port: int = 0, sandbox: str = "auto", idle: float
         if running is not None:
             return Started(running, 0.0, fresh=False)
         homes.create(home)
-        message = _spawn(home, port, sandbox, idle)
+        message, said = _spawn(home, port, sandbox, idle)
         # "taken": another start acquired the lock first, so the loop waits for its cluster.
         if "taken" not in message:
             break
@@ -67,17 +67,20 @@ def start(home: homes.Home, *, port: int = 0, sandbox: str = "auto", idle: float
         raise StartError(phrase("{said}", said=Foreign(str(message["error"]))))
     running = homes.read_running(home)
     if not message or running is None:
-        raise StartError(phrase("the cluster ended while it started: {why}", why=last_log_line(home)))
+        raise StartError(phrase("the cluster ended while it started: {why} (see {path})", why=said, path=str(home.log)))
     return Started(running, time.monotonic() - begun, fresh=True)
 
 
-def _spawn(home: homes.Home, port: int, sandbox: str, idle: float) -> dict[str, object]:
+def _spawn(home: homes.Home, port: int, sandbox: str, idle: float) -> tuple[dict[str, object], Phrase]:
+    """What it tells of itself when it is ready or cannot be, nothing where it ended before; and why it ended, as far as
+    is known."""
     reader, writer = os.pipe()
     command = [
         sys.executable, "-m", "paddock.app.local", "--home", str(home.root), "--cache", str(home.cache),
         "--ready-fd", str(writer), "--port", str(port), "--sandbox", sandbox, "--idle", str(idle),
     ]  # fmt: skip
     with home.log.open("ab") as log:
+        begin = log.seek(0, os.SEEK_END)
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -94,16 +97,16 @@ def _spawn(home: homes.Home, port: int, sandbox: str, idle: float) -> dict[str, 
         ready, _, _ = select.select([answer], [], [], START_SECONDS)
         line = answer.readline() if ready else ""
     message: dict[str, object] = json.loads(line) if line else {}
-    if "ready" not in message:
-        _wait_for_exit(process)
-    return message
+    code = None if "ready" in message else _wait_for_exit(process)
+    return message, explain_exit(code, _read_log(home, begin))
 
 
-def _wait_for_exit(process: subprocess.Popen[bytes]) -> None:
-    """Waits until the lock is free, so that the user can start again at once."""
+def _wait_for_exit(process: subprocess.Popen[bytes]) -> int | None:
+    """Waits until the lock is free, so that the user can start again at once. The exit code, negative of a signal."""
     # A process that hangs is left: `paddock down` ends it.
     with suppress(subprocess.TimeoutExpired):
-        process.wait(_EXIT_SECONDS)
+        return process.wait(_EXIT_SECONDS)
+    return None
 
 
 def _wait_until_ready(home: homes.Home, begun: float) -> homes.Running | None:
@@ -139,13 +142,23 @@ def find_other_settings(pid: int, environ: Mapping[str, str]) -> list[str]:
     return sorted(name for name in names if theirs.get(name) != environ.get(name))
 
 
-def last_log_line(home: homes.Home) -> str:
-    """The last line of the cluster's log and the path of the log, for a message."""
-    try:
-        lines = home.log.read_text(errors="replace").splitlines()
-    except OSError:
-        lines = []
-    return f"{lines[-1] if lines else 'it said nothing'} (see {home.log})"
+_OTHER_MATTER = re.compile(r"\S+ \S+ (INFO|DEBUG) ")
+
+
+def explain_exit(code: int | None, log: str) -> Phrase:
+    """Why the cluster's process ended, by its exit code and by what it logged since its start; a line of INFO is about
+    another matter. Pure."""
+    if code is not None and code < 0:
+        return phrase("signal {number} killed it", number=-code)
+    reasons = [line for line in log.splitlines() if line.strip() and not _OTHER_MATTER.match(line)]
+    return phrase("{said}", said=Foreign(reasons[-1])) if reasons else phrase("it said nothing")
+
+
+def _read_log(home: homes.Home, begin: int) -> str:
+    with suppress(OSError), home.log.open("rb") as log:
+        log.seek(begin)
+        return log.read().decode(errors="replace")
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TextIO
@@ -387,8 +387,11 @@ def main(arguments: list[str]) -> int:
         notify({"taken": True})
         return 0
     lock.write_pid()
-    # A killed cluster has left its record.
-    home.record.unlink(missing_ok=True)
+    # A killed cluster has left its record. It stays until this one is ready, as that of no process: where this one is
+    # killed too, it is known that nobody stopped the other, and in which sandbox its pods live on.
+    if (killed := homes.read_running(home)) is not None:
+        with suppress(OSError):
+            homes.write_running(home, replace(killed, pid=0))
     from paddock.serving.loop import run
 
     collect_seldom()

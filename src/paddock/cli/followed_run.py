@@ -151,6 +151,8 @@ class Run:
         try:
             parts = (following, interrupt, watching, cannot_start)
             await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED, timeout=self._timeout)
+            if watching.done() and follower.view.status.phase.terminal:  # its files tell what it printed
+                await asyncio.wait([following])
             if following.done():
                 return await outcome.end(following.result(), limited=self._gave_up)
             if watching.done():

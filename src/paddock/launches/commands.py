@@ -44,6 +44,8 @@ class Command:
     """The next programs behind its `|`, as typed."""
     is_filter: bool = False
     """It stands behind a `|` itself."""
+    hidden_by: str = ""
+    """What the shell surely ends as instead, whatever becomes of this: `| tee`, `echo done`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from paddock.launches.budget import LARGEST_COMMAND, MOST_LAUNCHES, Budget
@@ -69,6 +70,13 @@ class Reading:
         place = next(place for place, each in enumerate(self.launches) if each is trains[-1])
         lasts = any(each.program.word.program not in _BRIEF for each in self.launches[place + 1 :])
         return None if lasts else trains[-1]
+
+    @property
+    def hidden(self) -> Launch | None:
+        """The last program of Python, or launcher, where the shell surely ends as something else does."""
+        trains = [each for each in self.launches if each.launcher is not None or each.program.python]
+        last = next((each for each in reversed(trains) if not each.command.is_filter), None)
+        return last if last is not None and self.whole and last.command.hidden_by and not last.in_background else None
 
     @property
     def distributed(self) -> tuple[Launch, ...]:
@@ -277,6 +285,8 @@ class _Follower:
         commands = self._shell.redirect(commands, launch.redirections)
         if launch.command.in_background:
             commands = [replace(each, in_background=True) for each in commands]
+        if launch.command.hidden_by:
+            commands = [replace(each, hidden_by=launch.command.hidden_by) for each in commands]
         return [_Waiting(each, launch.wrappers, True, files) for each in commands]
 
     def _begin(self, launch: Launch, files: tuple[str, ...]) -> State:
@@ -287,6 +297,9 @@ class _Follower:
         state.unset = {*command.unset} - launch.environment.keys()
         state.directory, state.may_run = command.directory, command.may_run
         state.is_conditional = command.is_conditional
+        if launch.program.shell_name:
+            before = takewhile(lambda word: word is not launch.program.word, launch.words[1:])
+            state.options = " ".join(word.typed for word in before)
         return state
 
 

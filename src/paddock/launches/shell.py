@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from paddock.launches.budget import Budget
 from paddock.launches.commands import Command, Redirection, Unread
+from paddock.launches.endings import Hiding, Statement, find_hiding
 from paddock.launches.expansion import Expander
 from paddock.launches.grammar import OpenStatement, Quotes, Source
 from paddock.launches.redirections import Redirected
@@ -75,23 +76,31 @@ class ShellReader:
     def read(self, text: str, state: State, line: int = 0) -> None:
         """A script. Never raises."""
         with self._budget.bounded(), suppress(_Ended, _Returned):
-            self._read_text(text, state, line)
+            self._read_text(text, state, line, is_shell=True)
             self._read_uncalled(state)
 
     def read_inner(self, text: Word, state: State) -> None:
         """A text that a command passes to a shell. Never raises."""
         with self._budget.bounded(), suppress(_Ended, _Returned):
-            self._read_put_together(text, state)
+            self._read_put_together(text, state, is_shell=True)
 
-    def _read_text(self, text: str, state: State, line: int, shown: Mapping[str, str] | None = None) -> None:
+    def _read_text(
+        self, text: str, state: State, line: int, shown: Mapping[str, str] | None = None, *, is_shell: bool = False
+    ) -> None:
+        """`is_shell`: a shell ends with this text."""
         source = Source(text.replace("\r\n", "\n").removeprefix("\ufeff"), line, self._budget, shown)
         if source.root.has_error:
             self.open_quote = self.open_quote or source.find_open_quote()
             self.open_statement = self.open_statement or source.find_open_statement()
+        statements: list[Statement] = []
         with self._budget.deeper():
-            self._run_all(source, source.root, state)
+            try:
+                self._run_all(source, source.root, state, statements)
+            finally:
+                if is_shell:
+                    self._hide(find_hiding(source, statements, state.options))
 
-    def _read_put_together(self, text: Word, state: State) -> None:
+    def _read_put_together(self, text: Word, state: State, *, is_shell: bool = False) -> None:
         """A text with unknown pieces, which become variables of which nothing is known. In single quotes those stand
         between two quotes of their own, as what is filled in is a part of the text."""
         parts: list[str] = []
@@ -106,7 +115,7 @@ class ShellReader:
             state.variables[f"__unknown_{number}"] = Word((piece,))
             shown[name] = piece.typed
             parts.append(f"'\"{name}\"'" if quotes.is_single else name)
-        self._read_text("".join(parts), state, text.line, shown)
+        self._read_text("".join(parts), state, text.line, shown, is_shell=is_shell)
 
     def _read_uncalled(self, state: State) -> None:
         """Functions that nothing calls by name: `"$@"` may, or a script that reads this one."""
@@ -133,11 +142,16 @@ class ShellReader:
         self._spend(sum(each.size for each in ends) // 4)
         state.merge(ends)
 
-    def _run_all(self, source: Source, node: Node, state: State) -> None:
+    def _run_all(self, source: Source, node: Node, state: State, statements: list[Statement] | None = None) -> None:
+        """`statements`: gets those that were run."""
         children = node.children
         for child, following in zip(children, [*children[1:], None], strict=False):
             begun = len(self.commands)
-            self._run(source, child, state)
+            try:
+                self._run(source, child, state)
+            finally:
+                if statements is not None and child.is_named:
+                    statements.append(Statement(child, begun, len(self.commands)))
             if following is not None and following.type == "&":
                 self._mark(begun, in_background=True)
 
@@ -147,6 +161,14 @@ class ShellReader:
         for place in range(begun, len(self.commands)):
             if self.commands[place].in_background is not in_background:
                 self.commands[place] = replace(self.commands[place], in_background=in_background)
+
+    def _hide(self, hiding: Hiding | None) -> None:
+        """Marks the commands as which the shell does not end."""
+        for place in range(hiding.begun, hiding.ended) if hiding is not None else ():
+            command = self.commands[place]
+            by = hiding.by or (f"| {command.piped[-1]}" if command.piped else "")
+            if by:
+                self.commands[place] = replace(command, hidden_by=by)
 
     def _spend(self, steps: int) -> None:
         self._budget.spend(steps)

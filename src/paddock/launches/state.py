@@ -43,6 +43,8 @@ class State:
     """Whether a condition decides if this place is reached: in a loop alone it is."""
     exports_all: bool = False
     """`set -a`."""
+    options: str = ""
+    """Those with which the shell is started, as typed: `-e -o pipefail`."""
     is_open: bool = False
     """Whether a file that was not read, `. env.sh`, may have set any variable."""
     _environment: Mapping[str, Word] | None = None

@@ -53,8 +53,8 @@ class ExitText:
         return both if cut(both) == both else error
 
 
-_FRAME = re.compile(r'\s+File "(?P<file>.+)", line \d+(?:, in (?P<function>.+))?')
-_OUTERMOST = ("<module>", "_run_module_as_main")
+FRAME = re.compile(r'\s+File "(?P<file>.+)", line \d+(?:, in (?P<function>.+))?')
+OUTERMOST = ("<module>", "_run_module_as_main")
 """Where an interpreter begins. A thread begins elsewhere, and its error ends no program."""
 _LAUNCHER = ("LAUNCH ", "launch proc_id:")
 _NO_TEXT = re.compile(
@@ -87,8 +87,8 @@ class ExitTexts:
             self._add_after(line)
 
     def _add_frame(self, line: str) -> None:
-        if self._is_first and (frame := _FRAME.fullmatch(line)):
-            self._is_first, self._was_caught = False, frame["function"] not in _OUTERMOST
+        if self._is_first and (frame := FRAME.fullmatch(line)):
+            self._is_first, self._was_caught = False, frame["function"] not in OUTERMOST
         elif line[:1].strip():
             self._in_frames, self._error = False, line
 
@@ -106,7 +106,7 @@ class ExitTexts:
         self._is_foreign = self._is_foreign or line.startswith(_LAUNCHER) or is_of_torchrun(line)
         self._trained = self._trained or read_progress(line) is not None
         if self._was_caught and not (self._said_more or self._is_foreign):
-            self._said_more = _may_be_text(line)
+            self._said_more = may_be_text(line)
 
     @property
     def goes_on(self) -> bool:
@@ -126,7 +126,7 @@ class ExitTexts:
     def find(self) -> ExitText | None:
         """The text; None where the last traceback, or another error, ended the program, or may have."""
         text, error = self._last.strip(), self._error
-        if not text or self._is_foreign or not _may_be_text(self._last):
+        if not text or self._is_foreign or not may_be_text(self._last):
             return None
         message = error.partition(": ")[2].strip()
         says_it = len(message) >= _LEAST_MESSAGE and message in text and not text.startswith(error)
@@ -135,7 +135,8 @@ class ExitTexts:
         return ExitText(text, self._trained, self._back)
 
 
-def _may_be_text(line: str) -> bool:
+def may_be_text(line: str) -> bool:
+    """Whether a program may have said it, and no library, launcher or shell at its end."""
     if _NO_TEXT.fullmatch(line) or has_level(line):
         return False
     return match_chatter(line) is None and read_progress(line) is None

@@ -12,6 +12,9 @@ A wrong doubt is worse than none, so most lines with an error are none of this k
   exception that Python ignores at its end.
 - A program that goes on has recovered: progress, or a word of falling back, takes back what it printed before.
 - A rank that never prints progress is judged by those that do: if one of them trained to its end, all did.
+
+A program that is hidden by its shell (`python train.py | tee log`) ends with 0 too. Its log ends in a traceback that
+nobody caught, from the frame with which an interpreter begins, or in what its launcher says of a failed process: `end`.
 """
 
 from __future__ import annotations
@@ -21,9 +24,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from paddock.logs.complaints import Complaint, is_echo, may_complain, read_complaint
+from paddock.logs.complaints import Complaint, cut, is_echo, may_complain, read_complaint
+from paddock.logs.exit_texts import FRAME, OUTERMOST, may_be_text
+from paddock.logs.levels import is_logged_error
 from paddock.logs.printed_lines import read_progress
-from paddock.logs.tracebacks import begins_traceback
+from paddock.logs.tracebacks import begins_traceback, without_rank
 
 R = TypeVar("R")
 
@@ -35,28 +40,56 @@ _RECOVERED = re.compile(
 )
 _WORDS = ("fall", "fell", "retr", "try", "instead", "success", "initiali")
 """Of each form of `_RECOVERED`, in small letters: most lines need not be matched against it."""
+LAUNCHER = "launcher"
+_HINTS = ("Traceback (", "Container failed !!!", "exits with return code", "mpirun")
+"""Of what no complaint has a word: lines without one of these need not be read."""
+_LAUNCHER_FAILS = re.compile(
+    r"LAUNCH ERROR .* Container failed !!!|(?:\S+\.)?ChildFailedError: *|"
+    r".*\[launch\.py:\d+:\w+\] .* exits with return code = -?[1-9]\d*|"
+    r"mpirun(?:\.real)? (?:noticed that|detected that one or more processes) .*"
+)
+"""PaddlePaddle's, torchrun, DeepSpeed's, Open MPI's."""
+_LAUNCHES = re.compile(r"LAUNCH INFO .* Run Pod: ")
+"""PaddlePaddle's launcher has started its processes again."""
+_HANDLED = re.compile(r"Exception ignored in|Error in atexit|Exception in thread|Process .*:$")
+"""The line before a traceback that ends no program."""
+_MOST_BEHIND = 1
+"""Lines behind the error that may be the program's own: `echo done` of its shell is as one of them."""
 _IGNORED = "Exception ignored in"
 _HARMLESS = re.compile("NCCL WARN")
 
 
 class Swallowed:
     """The errors of one rank. Feed its lines in order, from the first of its log. `error`: the first that the program
-    has not recovered from, with the number of its line; None without one."""
+    has not recovered from, with the number of its line; None without one. `end`: the error in which the log ends, so
+    far; of the kind `LAUNCHER` where a launcher says that a process failed."""
 
     def __init__(self, first: int | None = 1) -> None:
         """`first`: the number of the first line, None where it is not known."""
         self.error: Complaint | None = None
         self._next = first
         self._is_ignored = False
+        self._last = _LastError()
+        self._failed: Complaint | None = None
+
+    @property
+    def end(self) -> Complaint | None:
+        error = self._last.error
+        return error if self._failed is None else replace(error or self._failed, kind=LAUNCHER)
 
     def feed(self, lines: Sequence[str]) -> None:
-        if self.error is not None or may_complain("\n".join(lines)):  # a script may print a gigabyte
+        text = "\n".join(lines)  # a script may print a gigabyte
+        is_open = self.error is not None or self.end is not None or self._last.in_frames
+        if is_open or may_complain(text) or any(map(text.__contains__, _HINTS)):
             for number, line in enumerate(lines):
                 self._take(line, None if self._next is None else self._next + number)
+        elif lines and lines[-1].strip():
+            self._last.previous = lines[-1]
         if self._next is not None:
             self._next += len(lines)
 
     def _take(self, line: str, number: int | None) -> None:
+        self._take_end(without_rank(line), number)
         if self.error is not None and (_has_recovered(line) or read_progress(line)):
             self.error = None
         is_ignored = self._is_ignored  # the first line after the traceback is its error
@@ -66,6 +99,54 @@ class Swallowed:
             return
         if self.error is None or (is_echo(self.error.text) and not is_echo(found.text)):
             self.error = replace(found, line=number)
+
+    def _take_end(self, line: str, number: int | None) -> None:
+        if _LAUNCHER_FAILS.fullmatch(line):
+            self._failed = Complaint(LAUNCHER, cut(line), line=number)
+        elif self._failed is not None and _LAUNCHES.search(line):
+            self._failed = None
+        # what a launcher prints of the failed process, its last steps too, takes nothing back
+        self._last.add(line, number, is_shown_again=self._failed is not None)
+
+
+class _LastError:
+    """The error that ended a program, as long as nothing shows that it went on."""
+
+    def __init__(self) -> None:
+        self.error: Complaint | None = None
+        self.in_frames = False
+        self._before: Complaint | None = None
+        self._is_outermost: bool | None = None
+        self.previous = ""
+        self._behind = 0
+
+    def add(self, line: str, number: int | None, *, is_shown_again: bool) -> None:
+        if begins_traceback(line):
+            handled = _HANDLED.match(self.previous) is not None or is_logged_error(self.previous)
+            self._before, self.error, self.in_frames = self.error, None, True
+            self._is_outermost = False if handled else None
+        elif self.in_frames:
+            self._add_frame(line, number)
+        elif (found := read_complaint(line)) is not None and found.kind in ("arguments", "signal"):
+            self._end(found, number)
+        elif self.error is not None and not is_shown_again:
+            self._behind += may_be_text(line)
+            if self._behind > _MOST_BEHIND or read_progress(line) or _has_recovered(line):
+                self.error = None
+        self.previous = line if line.strip() else self.previous
+
+    def _add_frame(self, line: str, number: int | None) -> None:
+        if self._is_outermost is None and (frame := FRAME.fullmatch(line)):
+            self._is_outermost = frame["function"] in OUTERMOST
+        elif line[:1].strip():
+            self.in_frames = False
+            if self._is_outermost:
+                self._end(read_complaint(line) or Complaint("traceback", cut(line.strip())), number)
+
+    def _end(self, found: Complaint, number: int | None) -> None:
+        if not (self._before is not None and is_echo(found.text)):  # torchrun's own traceback, of its child's
+            self._before = replace(found, line=number)
+        self.error, self._behind = self._before, 0
 
 
 def _has_recovered(line: str) -> bool:
@@ -77,11 +158,11 @@ def _is_of_traceback(line: str) -> bool:
     return not line[:1].strip() or begins_traceback(line)
 
 
-def find_swallowed(lines: Iterable[str]) -> Complaint | None:
-    """The error of a whole log."""
+def read_whole(lines: Iterable[str]) -> Swallowed:
+    """Of a whole log."""
     reader = Swallowed()
     reader.feed(list(lines))
-    return reader.error
+    return reader
 
 
 def find_doubted(errors: Mapping[R, Complaint], progressed: Collection[R]) -> R | None:

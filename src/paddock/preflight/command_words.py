@@ -9,7 +9,7 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 
 from paddock.launches.commands import Command
 from paddock.launches.launch import Launch, read_command
@@ -73,8 +73,7 @@ def explain_words(words: Sequence[Word], reading: Reading) -> Iterator[Phrase]:
             yield from _explain_operators(words)
         if (said := explain_file(launch)) is not None:
             yield said
-    if reading.left_behind is not None:
-        yield explain_background(reading.left_behind)
+    yield from explain_ends(reading)
 
 
 def explain_file(launch: Launch) -> Phrase | None:
@@ -185,13 +184,41 @@ def _show(word: Word) -> str:
     return word.typed if word.text in _OPERATORS else show_words([word])
 
 
-def explain_background(launch: Launch) -> Phrase:
-    """Of `Reading.left_behind`."""
-    return phrase(
-        "{command} runs in the background, and the shell ends without it: a pod ends with its shell; start it in the "
-        "foreground, or write `wait` behind it",
-        command=show_words([*launch.before, launch.program.word] if launch.launcher else launch.words[:2]),
-    )
+def find_unseen(reading: Reading) -> Launch | None:
+    """The program that trains, where the shell ends without it or as something else."""
+    return reading.left_behind or reading.hidden
+
+
+def explain_ends(reading: Reading) -> Iterator[Phrase]:
+    """Of a shell that does not end as the program that trains."""
+    if (launch := find_unseen(reading)) is None:
+        return
+    before = launch.before or takewhile(lambda word: word is not launch.program.word, launch.words)
+    command, by = show_words([*before, launch.program.word]), launch.command.hidden_by
+    if reading.left_behind is not None:
+        yield phrase(
+            "{command} runs in the background, and the shell ends without it: a pod ends with its shell; start it in "
+            "the foreground, or write `wait $!` behind it",
+            command=command,
+        )
+    elif by.startswith("|"):
+        yield phrase(
+            "the shell ends as `{last}` does, and not as {command}: where the training fails, the job is Completed; "
+            "write `set -o pipefail` above it (and start the script with bash)",
+            last=by, command=command,
+        )  # fmt: skip
+    elif by == "wait":
+        yield phrase(
+            "`wait` alone ends with 0, whatever becomes of {command}: where the training fails, the job is Completed; "
+            "write `wait $!`, or start the last program in the foreground",
+            command=command,
+        )
+    else:
+        yield phrase(
+            "the shell ends as `{last}` does, and not as {command}: where the training fails, the job is Completed; "
+            "write `set -e` above it, or leave out what stands behind it",
+            last=by, command=command,
+        )  # fmt: skip
 
 
 def _explain_text(launch: Launch) -> Iterator[Phrase]:

@@ -14,8 +14,10 @@ from paddock.launches.budget import LARGEST
 from paddock.launches.launch import Launch
 from paddock.launches.launchers import BY_PROGRAM, find_by_module
 from paddock.launches.programs import Kind
-from paddock.launches.reading import ReadFile, Reading, read_script
-from paddock.preflight.command_words import explain_background, explain_launch_words
+from paddock.launches.reading import ReadFile, Reading, read_container, read_script
+from paddock.manifests.parts import read_parts
+from paddock.manifests.yaml_nodes import Document
+from paddock.preflight.command_words import explain_ends, explain_launch_words, find_unseen
 from paddock.preflight.continuations import Ending, find_endings
 from paddock.preflight.paddle_options import explain_launch, is_paddle
 from paddock.words.phrases import Phrase, phrase
@@ -78,8 +80,8 @@ def check_script(text: str, read_file: ReadFile | None = None, *, name: str = ""
     for launch in filter(is_paddle, reading.launches):
         found = explain_launch(launch, has_master="PADDLE_MASTER" in launch.environment)
         problems += [_place(each.said, launch.line, each.severity) for each in found]
-    if reading.left_behind is not None:
-        problems.append(_place(explain_background(reading.left_behind), reading.left_behind.line))
+    if (unseen := find_unseen(reading)) is not None:
+        problems += [_place(said, unseen.line) for said in explain_ends(reading)]
     statement = reading.open_statement
     if statement is not None and not reading.open_quote:
         said = phrase("`{word}` is not closed: a shell refuses the script; write `{end}` behind it",
@@ -91,6 +93,20 @@ def check_script(text: str, read_file: ReadFile | None = None, *, name: str = ""
     problems += [*check_lines(text), *map(_place_ending, endings)]
     ordered = sorted(problems, key=lambda each: each.line or 0)
     return ScriptRead(tuple(ordered), len(reading.distributed))
+
+
+def check_named_scripts(document: Document, read_file: ReadFile) -> Iterator[Problem]:
+    """Of the scripts that the commands of pods name, those that do not end as the program that trains."""
+    for part in read_parts(document.manifest):
+        for container in part.containers():
+            typed, read = read_container(container.value), read_container(container.value, read_file)
+            if find_unseen(typed) is not None or not typed.launches:
+                continue  # a text in the command, which is told with the command
+            for said in explain_ends(read):
+                path = f"{container.path}.{'command' if container.value.get('command') else 'args'}"
+                found = phrase("{script}: {said}", script=typed.launches[0].program.script, said=said)
+                place = document.position_of(path)
+                yield replace(told(path, found, severity="warning"), line=place.line, column=place.column)
 
 
 def _place(said: Phrase, line: int, severity: str = "warning") -> Problem:

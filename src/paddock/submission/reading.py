@@ -12,7 +12,7 @@ from paddock.launches.reading import ReadFile, decode_script, is_script
 from paddock.manifests.bounds import Bounds
 from paddock.preflight import Document, check_together, find_api, read_bytes, read_documents
 from paddock.preflight.datasets import examine_document
-from paddock.preflight.scripts import check_encoding, check_script
+from paddock.preflight.scripts import check_encoding, check_named_scripts, check_script
 from paddock.submission.documents import Checked, is_known, place_document
 from paddock.submission.other_files import explain_other_file, find_batch
 from paddock.words.phrases import phrase
@@ -41,12 +41,13 @@ class Reading:
         return any(problem.severity == "error" for problem in self.problems)
 
 
-def read_manifests(file: str, data: bytes, namespace: str) -> Reading:
-    """A file of manifests. `namespace`: of documents that name none. Never raises."""
+def read_manifests(file: str, data: bytes, namespace: str, read_file: ReadFile | None = None) -> Reading:
+    """A file of manifests. `namespace`: of documents that name none; `read_file`: the text of a script that a command
+    names, where it is on this machine. Never raises."""
     documents = read_bytes(data)
     if other := explain_other_file(file, decode_script(data), documents):
         return Reading(file, documents, (other,))
-    return _read(file, documents, namespace)
+    return _read(file, documents, namespace, read_file)
 
 
 def read_text(text: str, namespace: str, bounds: Bounds) -> Reading:
@@ -69,13 +70,14 @@ def read_script(file: str, data: bytes, read_file: ReadFile | None = None, start
     return Reading(file, problems=(*check_encoding(data), *batch, *read.problems), launches=read.launches)
 
 
-def _read(file: str, documents: Sequence[Document], namespace: str) -> Reading:
+def _read(file: str, documents: Sequence[Document], namespace: str, read_file: ReadFile | None = None) -> Reading:
     problems: list[Problem] = []
     placed: list[Checked] = []
     beside = any(find_api(document) for document in documents)
     for document, twice in zip(documents, check_together(documents, namespace), strict=True):
         examined = examine_document(document, beside=beside)
-        own = (*examined.problems, *([twice] if twice else ()))
+        scripts = list(check_named_scripts(document, read_file)) if read_file is not None else []
+        own = (*examined.problems, *scripts, *([twice] if twice else ()))
         problems += own
         if not any(each.severity == "error" for each in own) and is_known(document.manifest):
             placed.append(place_document(file, document, namespace, examined.job))

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.model import Job, Phase, Rank, Status
 from paddock.kube.times import Moment
-from paddock.logs.complaints import Complaint
+from paddock.logs.complaints import Complaint, is_echo
 from paddock.logs.progress import Progress
-from paddock.logs.swallowed import find_doubted
+from paddock.logs.swallowed import LAUNCHER, find_doubted
 
 T = TypeVar("T")
 
@@ -30,6 +31,8 @@ class FollowedJob:
     """The termination message of each rank."""
     complaints: Mapping[Rank, Complaint] = field(default_factory=dict)
     """The error that the program of a rank has printed and not recovered from (`logs.swallowed`)."""
+    ends: Mapping[Rank, Complaint] = field(default_factory=dict)
+    """The error in which the log of a rank ends."""
     printed: frozenset[str] = frozenset()
     """The ranks, as `worker-0`, whose last lines a reader has just seen."""
 
@@ -62,6 +65,22 @@ def find_termination_message(view: FollowedJob) -> str:
     """The termination message of the first rank that trains, on one line."""
     rank = _first_trainer(view, view.messages)
     return " ".join(view.messages[rank].split())[:300] if rank else ""
+
+
+def find_last_error(view: FollowedJob) -> tuple[Rank, Complaint] | None:
+    """The error in which the log of a completed job ends, first one of which its launcher tells."""
+    if view.status.phase is not Phase.COMPLETED:
+        return None
+    training = {role.name for role in view.job.roles if role.trains}
+    ends = [(rank, error) for rank, error in view.ends.items() if rank.role in training]
+    return min(ends, key=lambda each: (each[1].kind != LAUNCHER, is_echo(each[1].text), each[0]), default=None)
+
+
+def read_view_code(view: FollowedJob) -> int:
+    """The exit code of a command that followed the job to its end: 1 also where its launcher said that a process
+    failed, and its shell did not."""
+    last = find_last_error(view)
+    return read_exit_code(view.status.phase, view.status.cause) or int(last is not None and last[1].kind == LAUNCHER)
 
 
 def find_caught_error(view: FollowedJob) -> tuple[Rank, Complaint] | None:

@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
-from paddock.app.home import Home, Lock
+from paddock.app.home import Home, Lock, Running, write_running
+from paddock.app.launch import Started, StartError
 from paddock.cli.cluster import places
-from paddock.cli.cluster.errors import Failed
+from paddock.cli.cluster.errors import Failed, NotFollowed, explain_error
 from paddock.cli.cluster.places import Cluster, Local
 from paddock.cli.submit.checks import Submission
 from paddock.cli.submit.submitter import submit
 from paddock.views.flags import Flags
 from paddock.views.stored import StoredJob, read_stored
-from paddock.words.phrases import render
+from paddock.words.phrases import phrase, render
 from support.operator_seam import JOBS, build_job, open_cluster
 from support.waiting import until
 
@@ -115,6 +116,45 @@ async def test_a_job_that_runs_is_followed_on_while_the_disk_is_full_and_room_is
     assert told[1] == "the disk has room again: what happens to the job is recorded"
     attending.cancel()
     await asyncio.gather(attending, return_exceptions=True)
+
+
+@pytest.mark.parametrize(
+    ("failures", "told"),
+    [
+        (0, ["the cluster was killed; started again in 0.0 s, the job goes on"]),
+        (2, ["the cluster was killed; started again in 0.0 s, the job goes on"]),
+        (3, ["the cluster ended while it started: signal 9 killed it",
+             "the job is kept, and its ranks go on: `paddock logs demo -f` starts the cluster and follows it"]),
+    ],
+)  # fmt: skip
+async def test_a_cluster_that_is_killed_while_it_is_started_again_is_started_once_more(
+    failures: int, told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job goes on meanwhile, so its `run` does not end as one that failed."""
+    home, left = Home(tmp_path, tmp_path), failures
+    killed = Running(pid=0, url="", started=0.0, version="", machine="", sandbox="none")
+    write_running(home, killed)
+
+    def start(_: Home) -> Started:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise StartError(phrase("the cluster ended while it started: {why}", why="signal 9 killed it"))
+        home.record.unlink()
+        return Started(killed, 0.0, fresh=True)
+
+    monkeypatch.setattr(places, "_CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(places.launch, "start", start)
+    job, said = read_stored(JOBS, {**build_job(), "metadata": {"name": "demo", "namespace": "default"}}), list[str]()
+    attending = Local(home).attend(None, job, lambda each: said.append(str(each)))  # type: ignore[arg-type]
+    if failures < 3:
+        assert "the cluster was stopped" in str(await attending)
+        assert said == told
+        return
+    with pytest.raises(NotFollowed) as ended:
+        await attending
+    explained = explain_error(ended.value)
+    assert explained is not None and (explained.message.splitlines(), explained.exit_code) == (told, 3)
 
 
 async def test_nothing_is_submitted_to_a_full_disk(cluster: LocalApi, full_home: Home) -> None:

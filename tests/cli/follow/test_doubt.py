@@ -70,6 +70,15 @@ async def test_the_rank_and_the_line_are_named_with_what_to_do(tmp_path: Path) -
     assert advice.startswith("nccl needs GPUs")
 
 
+async def test_a_log_that_ends_in_an_error_is_told_of_a_job_that_printed_progress_too(tmp_path: Path) -> None:
+    log = b'Epoch 1, Loss: 0.5\nTraceback (most recent call last):\n  File "t.py", line 2, in <module>\nKeyError: 1\n'
+    warning, advice = await doubt(Cluster({"worker-0": b"Epoch 1, Loss: 0.5\n", "worker-1": log}), tmp_path)
+    assert warning.startswith("warning: worker-1 printed an error") and warning.endswith(
+        "line 4 of its log: “KeyError: 1”"
+    )
+    assert "set -eo pipefail" in advice
+
+
 @pytest.mark.parametrize(
     "logs",
     [

@@ -118,6 +118,12 @@ async def test_what_the_builder_says_decides_the_steps(fault: str, message: str,
     assert [render(step, "en") for step in found] == steps
 
 
+async def test_what_the_environment_does_not_tell_in_time_is_said() -> None:
+    client, job = FakeClient({"phase": "Building"}), read_stored(PADDLEPADDLE.resource, JOB)
+    found = await fetch_steps(client, FakePlace(), job, CAUSE, "", wait=0.0)  # type: ignore[arg-type]
+    assert str(found[0]) == "whose fault it is, is not recorded yet: paddock env list"
+
+
 async def test_an_environment_that_is_gone_and_a_command_that_cannot_be_typed_again_leave_no_step() -> None:
     assert await fetch_steps(FakeClient(None), FakePlace(), read_stored(PADDLEPADDLE.resource, JOB), CAUSE, "") == []  # type: ignore[arg-type]
 

@@ -92,13 +92,17 @@ async def follow(
     shows: Callable[[Rank], bool] = lambda _: True,
     container: str = "",
     from_start: bool = False,
+    tail: int | None = None,
+    patience: float = 180,
+    err: io.StringIO | None = None,
 ) -> tuple[FollowedJob, str]:
     """The view at the end, and all that goes to standard output."""
     out = io.StringIO()
-    screen = Screen(Console(file=out), Console(file=io.StringIO()))
+    screen = Screen(Console(file=out), Console(file=err or io.StringIO(), width=200))
     job = read_stored(RESOURCE, build_manifest(workers=workers))
     place = Local(Home(home, home))
-    follower = Follower(api, place, job, screen, shows, container=container, from_start=from_start)  # type: ignore[arg-type]
+    follower = Follower(api, place, job, screen, shows, container=container, from_start=from_start, tail=tail,  # type: ignore[arg-type]
+                        patience=patience)  # fmt: skip
     return await asyncio.wait_for(follower.run(), 180), out.getvalue()
 
 
@@ -207,7 +211,51 @@ async def test_attempts_that_were_all_gone_before_the_first_look_are_printed_in_
 async def test_a_first_look_that_fails_keeps_no_line_back(tmp_path: Path) -> None:
     write_log(Home(tmp_path, tmp_path).node, "demo-worker-0", "gone", job="0123456789", text="failed at once\n")
     _, out = await follow(Late([ADDED, SYNCED], Unavailable("busy")), tmp_path, from_start=True)
-    assert out == LINES.decode()
+    assert out == "failed at once\n" + LINES.decode()
+
+
+class Stalled(Late):
+    """A log whose first bytes arrive, and then no more."""
+
+    arrives = 0
+
+    async def stream_log(self, namespace: str, pod: str, **_: Any) -> AsyncIterator[bytes]:
+        if self.arrives:
+            yield LINES[: self.arrives]
+        await asyncio.Event().wait()
+
+
+CUT = "not all that worker-0 printed was shown, as the cluster did not send it in time: paddock logs demo\n"
+
+
+@pytest.mark.parametrize("arrives", [0, 7, len(LINES)])
+@pytest.mark.parametrize(
+    ("told", "answer"),
+    [([ADDED], AGAIN), ([Event("ADDED", RUNNING)], SUCCEEDED), ([Event("ADDED", RUNNING)], Unavailable("busy"))],
+    ids=["its end was shown", "its end is read", "nobody says that it has ended"],
+)
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("shown", [True, False])
+async def test_a_stream_that_stalls_at_the_end_is_read_from_the_file_or_told_to_be_cut(
+    arrives: int, told: list[Event], answer: Manifest | ApiError, kept: bool, shown: bool, tmp_path: Path
+) -> None:
+    """As on a busy machine: no bound of seconds loses a line without a word."""
+    if kept:
+        node = Home(tmp_path, tmp_path).node
+        write_log(node, "demo-worker-0", "of-worker-0", job="0123456789", text=LINES.decode())
+    api, err = Stalled(told, answer), io.StringIO()
+    api.arrives = arrives
+    _, out = await follow(api, tmp_path, patience=0, err=err, shows=lambda _: shown)
+    printed = LINES if kept else LINES[:arrives]
+    assert out.rstrip("\n") == (printed.decode().rstrip("\n") if shown else "")
+    assert err.getvalue() == (CUT if shown and not kept else "")
+
+
+async def test_the_lines_before_now_that_were_not_asked_for_are_not_read_from_the_file(tmp_path: Path) -> None:
+    node = Home(tmp_path, tmp_path).node
+    write_log(node, "demo-worker-0", "of-worker-0", job="0123456789", text=LINES.decode())
+    _, out = await follow(Stalled([ADDED], AGAIN), tmp_path, patience=0, tail=1)
+    assert out == LINES.decode().splitlines(keepends=True)[-1]
 
 
 async def test_a_deleted_pod_has_its_last_lines_printed(tmp_path: Path) -> None:

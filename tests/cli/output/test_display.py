@@ -22,9 +22,11 @@ from paddock.cli.verbs.down import build_stopped
 from paddock.jobs.model import CauseRecord, Counts, Phase, Rank
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import Key
-from paddock.logs.complaints import find_complaint
+from paddock.logs.complaints import Complaint, find_complaint
 from paddock.logs.endings import read_ending
+from paddock.logs.swallowed import LAUNCHER
 from paddock.views.building import read_building
+from paddock.views.followed import read_view_code
 from paddock.words.phrases import render
 
 FAILED = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 3})
@@ -172,6 +174,35 @@ def test_a_job_that_completes_after_an_error_is_doubted() -> None:
     assert build_doubt(replace(build_view(phase=Phase.COMPLETED), complaints=server)) == []
     assert build_doubt(replace(build_view(phase=Phase.FAILED), complaints=worker)) == []
     assert build_doubt(build_view(phase=Phase.COMPLETED)) == []
+
+
+KEY, FAILED = Complaint("traceback", "KeyError: 'label'", line=41), Complaint(LAUNCHER, "LAUNCH ERROR: failed", line=7)
+
+
+@pytest.mark.parametrize(
+    ("ends", "end", "zh", "code"),
+    [
+        ({Rank("worker", 1): KEY}, "and the log of worker-1 ends in KeyError (line 41): ps 2/2",
+         "但 worker-1 的日志以 KeyError（第 41 行） 结尾", 0),
+        ({Rank("worker", 0): KEY, Rank("worker", 1): FAILED},
+         "and the log of worker-1 ends in LAUNCH ERROR: failed (line 7): ps 2/2", "LAUNCH ERROR: failed", 1),
+        ({Rank("worker", 0): replace(KEY, line=None)}, "and the log of worker-0 ends in KeyError: ps", "KeyError", 0),
+        ({Rank("ps", 0): KEY}, ": ps 2/2", "已完成", 0),
+    ],
+)  # fmt: skip
+def test_a_completed_job_whose_log_ends_in_an_error_is_no_plain_success(
+    ends: dict[Rank, Complaint], end: str, zh: str, code: int
+) -> None:
+    """Its exit code is 1 where a launcher said that a process failed."""
+    view = replace(build_view(phase=Phase.COMPLETED), ended=112.0, ends=ends)
+    assert build_end(view).startswith(f"Completed in 12 s{'' if end[0] == ':' else ', '}{end}")
+    assert zh in build_end(view, "zh")
+    assert read_view_code(view) == code
+    told = [render(each, "en") for each in build_doubt(view)]
+    assert bool(told) == (end[0] != ":")
+    assert all("still ended with 0" in each or "set -eo pipefail" in each for each in told)
+    failed = replace(view, status=replace(view.status, phase=Phase.FAILED))
+    assert ("ends in" in build_end(failed), build_doubt(failed), read_view_code(failed)) == (False, [], 1)
 
 
 def test_who_has_turned_substitutions_off_is_told_what_they_would_do() -> None:

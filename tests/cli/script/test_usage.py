@@ -76,7 +76,7 @@ ROWS: list[tuple[list[str], str]] = [
         "eval is a word of the shell, and there is no program of this name in PATH: `bash -c 'eval python train.py'`",
     ),
     (["run", "--", "fish", "train.py"], "there is no program fish in PATH\n"),
-    (["run", "--", "bash", "wide.sh"], "wide.sh: the file is written in UTF-16, which no shell reads"),
+    (["run", "--", "bash", "wide.sh"], "wide.sh:1: the file is written in UTF-16, which no shell reads"),
     (["run", "--", ""], "there is no program '' in PATH"),
     (["run", "--", "train.py"], "train.py is a file of {here} and no program of PATH: `{python} train.py`"),
     (["run", "--", "./train.py"], "./train.py is not executable: `chmod +x ./train.py`, or `{python} ./train.py`"),
@@ -171,10 +171,10 @@ def test_what_is_different_in_a_pod_is_said(work: Path, capfd: pytest.CaptureFix
     assert "warning: ask.py reads standard input, and a pod has none" in capfd.readouterr().err
     (work / "run.sh").write_bytes(b"python train.py\r\n")
     assert call("run", "--print", "--", "bash", "run.sh") == 0
-    assert "warning: run.sh: lines end with CRLF" in capfd.readouterr().err
+    assert "warning: run.sh:1: lines end with CRLF" in capfd.readouterr().err
     (work / "run.sh").write_text("python \\   # ours\n  train.py\n")
     assert call("run", "--print", "--", "bash", "run.sh") == 0
-    assert "warning: run.sh: the backslash in line 1 is not the last letter" in capfd.readouterr().err
+    assert "warning: run.sh:1: the backslash in line 1 is not the last letter" in capfd.readouterr().err
     (work / "ps.py").write_text("fleet.init_worker()\n")
     assert call("run", "--print", "--ps", "1", "--", "python", "ps.py") == 0
     assert "warning: ps.py calls init_worker(), and servers open their ports" in capfd.readouterr().err
@@ -401,7 +401,10 @@ PLAIN: list[tuple[list[str], dict[str, str]]] = [
     (["python", "train.py"], {"train.py": "import tensorflow as tf\nfrom transformers import TFBertModel"}),
     (["python", "train.py"], {"train.py": "import keras"}),
     (["python", "-c", "print(1)"], {}),
-    (["bash", "run.sh"], {"run.sh": "set -e\nmkdir -p out\npython prepare.py | tee log", "prepare.py": "import csv"}),
+    (
+        ["bash", "run.sh"],
+        {"run.sh": "set -eo pipefail\nmkdir -p out\npython prepare.py | tee log", "prepare.py": "import csv"},
+    ),
     (["sleep", "1"], {}),
 ]
 

@@ -1,4 +1,5 @@
-"""Errors as a message and an exit code: 2 for a mistake of the user, 1 for a failed request or job."""
+"""Errors as a message and an exit code: 2 for a mistake of the user, 1 for a failed request or job, 3 for a job that
+goes on without being followed."""
 
 from __future__ import annotations
 
@@ -40,6 +41,10 @@ class Failed(_MessageError):
     """A correct command failed (exit code 1); only the message is printed."""
 
 
+class NotFollowed(_MessageError):
+    """What was waited for goes on, and cannot be followed any more (exit code 3): nobody knows how it ends."""
+
+
 _WRONG = (AlreadyExists, BadRequest, Invalid, NotFound)
 
 
@@ -50,7 +55,8 @@ def explain_error(error: Exception) -> Explained | None:
     if isinstance(error, _MessageError):
         language = readers_language()
         lines = [each if isinstance(each, str) else render(each, language) for each in error.said]
-        return Explained("\n".join(lines), 2 if isinstance(error, UserError) else 1)
+        code = 2 if isinstance(error, UserError) else 3 if isinstance(error, NotFollowed) else 1
+        return Explained("\n".join(lines), code)
     if isinstance(error, ConfigError):
         return Explained(localized(build_phrase(error.said)), 2)
     if isinstance(error, PluginError):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from paddock.app import launch
 from paddock.app.home import UNSANDBOXED, Home, explain_full_disk, is_up, read_home, read_running
-from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.errors import NotFollowed, UserError
 from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_notice
 from paddock.jobs.model import Phase
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _CHECK_SECONDS = 0.5
 """Seconds between two checks whether the local cluster is still up."""
+_MOST_STARTS = 3
+"""How often a killed cluster is started again in vain."""
 _FULL_SECONDS = 10.0
 """Seconds of a full disk after which a job that has not begun is followed no longer."""
 
@@ -151,8 +153,9 @@ class Local:
     async def attend(self, client: Client, job: StoredJob, notify: Notify) -> Phrase:
         """Restarts the cluster when it was killed, as its pods live on. Returns when `paddock down` stopped it.
         Notifies when the disk is full, as nothing is recorded then, and when it is no more; returns where the job had
-        not begun by then. Raises `StartError`."""
+        not begun by then. Raises `NotFollowed` where it cannot be restarted."""
         full_since: float | None = None
+        tries = 0
         while True:
             await asyncio.sleep(_CHECK_SECONDS)
             if is_up(self.home):
@@ -168,7 +171,14 @@ class Local:
                 continue
             if read_running(self.home) is None:  # `paddock down` removes the record, a kill leaves it
                 return phrase("the cluster was stopped; the job begins a new attempt at the next `paddock up`")
-            started = await asyncio.to_thread(launch.start, self.home)
+            try:
+                started = await asyncio.to_thread(launch.start, self.home)
+            except launch.StartError as error:  # what killed it may have killed its successor too
+                tries += 1
+                if tries == _MOST_STARTS:
+                    raise NotFollowed(*error.args, _explain_kept(job, self.flags)) from None
+                continue
+            tries = 0
             said = phrase("the cluster was killed; it is up again, the job goes on")
             if started.fresh:
                 said = phrase(
@@ -202,6 +212,14 @@ async def _waits(client: Client, job: StoredJob) -> bool:
     except ApiError:
         return False  # the follower of the job gets the same error and reports it
     return phase in (Phase.NONE, Phase.PENDING, Phase.STARTING)
+
+
+def _explain_kept(job: StoredJob, flags: Flags) -> Phrase:
+    """Of a job whose cluster does not start again: its pods are processes of their own."""
+    command = f"paddock logs {job.key.name} -f{flags.of(job.key.namespace)}"
+    return phrase(
+        "the job is kept, and its ranks go on: `{command}` starts the cluster and follows it", command=command
+    )
 
 
 def explain_waiting_for_room(job: StoredJob, full: Phrase, flags: Flags) -> Phrase:

@@ -199,10 +199,15 @@ class PodBoard:
         """A board that has ended, or is about to."""
         with suppress(NotFound, Conflict):
             await self._client.delete(PODS, self._namespace, name, uid=uid)
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(_GONE_SECONDS):
                 while (pod := await self._get(name)) is not None and uid_of(pod) == uid:  # noqa: ASYNC110
                     await asyncio.sleep(_LOOK_SECONDS / 4)
+        except TimeoutError:
+            command = f"{self._place.flags.kubectl} describe pod {name} -n {self._namespace}"
+            said = phrase("the pod {pod} of a board that has ended is not gone after {count} s, and the next has its "
+                          "name: {command}", pod=name, count=round(_GONE_SECONDS), command=command)  # fmt: skip
+            raise Failed(said) from None
 
     async def _find_pin(self, name: str) -> Pin | None:
         claim: Manifest | None = None

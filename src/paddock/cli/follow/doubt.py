@@ -20,7 +20,7 @@ from paddock.kube.errors import ApiError
 from paddock.kube.meta import Manifest
 from paddock.logs.printed_lines import find_latest
 from paddock.logs.progress import Progress
-from paddock.logs.swallowed import find_swallowed
+from paddock.logs.swallowed import read_whole
 from paddock.views.followed import FollowedJob
 from paddock.views.pods import rank_name
 from paddock.views.stored import StoredJob
@@ -51,13 +51,16 @@ async def fetch_doubt(client: PodApi, place: ClusterChoice, stored: StoredJob) -
 
 def read_logs(view: FollowedJob, logs: dict[Rank, list[str] | None]) -> FollowedJob:
     """The view with what the whole logs of ranks say; None for a log that is not read. Pure."""
-    errors, progress = dict(view.complaints), dict[Rank, Progress](view.progress)
+    errors, ends, progress = dict(view.complaints), dict(view.ends), dict[Rank, Progress](view.progress)
     for rank, lines in logs.items():
         if last := find_latest(lines or []):
             progress[rank] = last
-        if error := find_swallowed(lines or []):
-            errors[rank] = error
-    return FollowedJob(view.job, view.status, view.submitted, complaints=errors, progress=progress)
+        read = read_whole(lines or [])
+        if read.error is not None:
+            errors[rank] = read.error
+        if read.end is not None:
+            ends[rank] = read.end
+    return FollowedJob(view.job, view.status, view.submitted, complaints=errors, ends=ends, progress=progress)
 
 
 async def _fetch_lines(

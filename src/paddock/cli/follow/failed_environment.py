@@ -30,16 +30,18 @@ if TYPE_CHECKING:
 
 ENVIRONMENT_FAILED = "EnvironmentFailed"  # of jobs.causes, whose 50 classes take long to make
 """The reason of the cause and of the waiting container."""
-_STATUS_SECONDS = 2.0
+_STATUS_SECONDS = 30.0
+"""Seconds in which the Environment's own status follows that of its pods, also on a busy machine."""
 
 
 async def fetch_steps(
-    client: Client, place: ClusterChoice, job: StoredJob, cause: CauseRecord, again: str
+    client: Client, place: ClusterChoice, job: StoredJob, cause: CauseRecord, again: str, wait: float = _STATUS_SECONDS
 ) -> list[Phrase]:
-    """`next:` and `then:` lines. `again`: the typed command, empty if it cannot be repeated."""
+    """`next:` and `then:` lines. `again`: the typed command, empty if it cannot be repeated. `wait`: seconds for what
+    the Environment tells."""
     message = str(cause.args.get("message") or "")
     environment = read_environment(message)
-    failed = await _fetch_failed(client, environment)
+    failed = await _fetch_failed(client, environment, wait)
     source = read_source(failed)
     steps = build_environment_steps(
         environment,
@@ -49,7 +51,9 @@ async def fetch_steps(
         settings=place.find_other_settings(),
         again=again,
     )
-    return [*explain_lines(failed), *build_next(steps, place.flags)]
+    late = failed and (failed.get("status") or {}).get("phase") != "Failed"
+    unread = [phrase("whose fault it is, is not recorded yet: {command}", command="paddock env list")] if late else []
+    return [*unread, *explain_lines(failed), *build_next(steps, place.flags)]
 
 
 def explain_lines(environment: Manifest) -> list[Phrase]:
@@ -62,16 +66,16 @@ def explain_lines(environment: Manifest) -> list[Phrase]:
     return [*([phrase("did you mean {name}?", name=meant)] if meant else []), *said]
 
 
-async def _fetch_failed(client: Client, name: str) -> Manifest:
+async def _fetch_failed(client: Client, name: str, wait: float) -> Manifest:
     """The Environment with its `status.fault`, which is written shortly after the pods' status; empty if it does not
     exist."""
-    deadline = time.monotonic() + _STATUS_SECONDS
+    deadline = time.monotonic() + wait
     while True:
         try:
             environment = await client.get(ENVIRONMENTS, "", name)
         except NotFound:
             return {}
-        if (environment.get("status") or {}).get("phase") == "Failed" or time.monotonic() > deadline:
+        if (environment.get("status") or {}).get("phase") == "Failed" or time.monotonic() >= deadline:
             return environment
         await asyncio.sleep(0.1)
 

@@ -21,8 +21,9 @@ from paddock.cli.follow.building import Builds
 from paddock.cli.follow.datasets import DatasetWaits
 from paddock.cli.follow.printed import Printed
 from paddock.cli.follow.queue_waits import QueueWaits
-from paddock.cli.follow.rank_log import find_kept_logs, follow_lines, read_kept_lines
+from paddock.cli.follow.rank_log import find_kept_log, find_kept_logs, follow_lines, read_kept_lines
 from paddock.cli.output.display import build_live_line
+from paddock.cli.output.log_lines import Lines
 from paddock.cli.output.screen import Screen
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import main_container
@@ -32,6 +33,7 @@ from paddock.jobs.sentences.cause_phrases import CAUSE_ROWS, Report
 from paddock.jobs.sentences.explain import explain, explain_edit
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, is_controlled_by, name_of, uid_of
+from paddock.logs.complaints import Complaint
 from paddock.logs.printed_lines import Latest
 from paddock.logs.progress import Progress, merge
 from paddock.logs.swallowed import Swallowed
@@ -42,14 +44,15 @@ from paddock.views.steps import build_steps
 from paddock.views.stored import StoredJob
 from paddock.words.message_facts import read_environment
 from paddock.words.messages import translate_message
-from paddock.words.phrases import Phrase, render
+from paddock.words.phrases import Names, Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
     from paddock.history.logs import LogFile
 
 _DRAIN_SECONDS = 3.0
-"""Seconds after the end of the job, and after each line since, in which the last log lines must arrive."""
+"""Seconds without a line, since the last stream was opened, after which the stream of an ended rank is cut: the file
+that is kept of its log is read instead, and where none is kept it is said."""
 _LOOK_SECONDS = 0.5
 _NEWEST = 50
 """Lines of a batch that are searched for progress: a script may print a gigabyte."""
@@ -74,7 +77,7 @@ class Follower:
     `container`: another than the one that trains, whose lines are printed;
     `tail`: at most so many of the lines printed before now; `on_view`: called for each new status; `on_lines`: with
     the lines of each rank in their order, and its attempt; `unreported`: tells the causes that the caller reports
-    itself.
+    itself; `patience`: see `_DRAIN_SECONDS`.
     """
 
     def __init__(
@@ -92,6 +95,7 @@ class Follower:
         on_view: Callable[[FollowedJob], None] = lambda _: None,
         on_lines: Callable[[Rank, int, list[str]], None] = lambda _rank, _attempt, _lines: None,
         unreported: Callable[[CauseRecord], bool] = lambda _: False,
+        patience: float = _DRAIN_SECONDS,
     ) -> None:
         assert job.job is not None, "what cannot be read cannot be followed"
         self._client, self._place, self._resource = client, place, job.resource
@@ -101,7 +105,7 @@ class Follower:
         self._screen, self._shows, self._tail, self._on_view = screen, shows, tail, on_view
         self._container = container
         self._on_lines = on_lines
-        self._unreported = unreported
+        self._unreported, self._patience = unreported, patience
         self._from_start = from_start
         self._looked = asyncio.Event()  # set after the first look at pods
         self._lost: asyncio.Task[None] | None = None  # prints what had gone before it
@@ -109,6 +113,9 @@ class Follower:
         alone = sum(map(shows, job.job.ranks())) == 1
         self._width = 0 if alone else max((len(str(rank)) for rank in job.job.ranks()), default=0)
         self._streams: dict[str, asyncio.Task[None]] = {}
+        self._cutting = False  # no stream is waited for any more
+        self._limits: dict[str, asyncio.Timeout] = {}  # of streams
+        self._cut: dict[str, str] = {}  # the ranks, by the UIDs of their pods, of whose lines some are not known
         self._ended = asyncio.Event()
         self._unprintable: OSError | None = None
         self._pods: dict[Rank, str] = {}  # the UID of each rank's newest pod
@@ -158,27 +165,45 @@ class Follower:
             self._screen.notify(said)
 
     async def _drain(self) -> None:
-        """Waits for the last lines of ended ranks, not of servers that are kept running."""
-        deadline = time.monotonic() + _DRAIN_SECONDS
-        # An error or the end of the time leaves the result without a termination message, the phase is known.
-        with contextlib.suppress(ApiError, TimeoutError):
-            async with asyncio.timeout(_DRAIN_SECONDS):
-                await self._read_unseen_ends()
+        """Reads the last lines of ended ranks, and does not wait for those of servers that are kept running."""
+        if self._unprintable is not None:
+            return
+        known = False
+        # An error leaves the result without a termination message, the phase is known.
+        with contextlib.suppress(ApiError):
+            await self._read_unseen_ends()
+            known = True
         self._looked.set()
         if self._lost is not None:  # before the kept log of the last attempt, which is printed after those before it
-            deadline = await self._wait_while_read([self._lost], deadline)
+            await asyncio.wait([self._lost])
         await self._open_kept_logs()
-        await self._wait_while_read([task for uid, task in self._streams.items() if uid in self._over], deadline)
+        ended = {uid: task for uid, task in self._streams.items() if uid in self._over or not known}
+        await self._wait_while_read(ended.values())
+        self._cutting = True
+        for uid, limit in self._limits.items():
+            if not self._streams[uid].done():
+                limit.reschedule(0.0)
+        if self._streams:
+            await asyncio.wait(self._streams.values())
+        if ranks := sorted({rank for uid, rank in self._cut.items() if uid in ended}):
+            self._report_cut(ranks)
 
-    async def _wait_while_read(self, tasks: Collection[asyncio.Task[None]], deadline: float) -> float:
-        """Until all have ended, or no line has come for as long as is left. Returns the deadline, which each line puts
-        off: a script may have printed a gigabyte."""
+    async def _wait_while_read(self, tasks: Collection[asyncio.Task[None]]) -> None:
+        """Until all have ended, or no line has come for as long as one has patience: a script may have printed a
+        gigabyte."""
+        deadline = time.monotonic() + self._patience
         while tasks and (left := deadline - time.monotonic()) > 0:
             read = self._lines_read
             _, tasks = await asyncio.wait(tasks, timeout=min(left, _LOOK_SECONDS))
             if self._lines_read != read:
-                deadline = time.monotonic() + _DRAIN_SECONDS
-        return deadline
+                deadline = time.monotonic() + self._patience
+
+    def _report_cut(self, ranks: list[str]) -> None:
+        command = f"paddock logs {self._key.name}{self._place.flags.of(self._key.namespace)}"
+        self._screen.notify(
+            phrase("not all that {ranks} printed was shown, as the cluster did not send it in time: {command}",
+                   ranks=Names(tuple(ranks), most=8), command=command)
+        )  # fmt: skip
 
     async def _read_unseen_ends(self) -> None:
         """Reads the pods if the watch of pods has not shown the end of each: it may be behind the watch of the job, by
@@ -215,7 +240,7 @@ class Follower:
             chosen = find_of_container(log, self._container)
         if chosen is None or log.uid in self._streams:
             return None
-        lines = read_kept_lines(chosen, self._tail, self._screen.notify, raw=not self._folds)
+        lines = read_kept_lines(chosen, self._tail, self._screen.notify, Lines(raw=not self._folds))
         stream = asyncio.create_task(self._stream(lines, rank, str(rank), chosen.place.attempt))
         self._streams[log.uid] = stream
         self._over.add(log.uid)
@@ -236,8 +261,10 @@ class Follower:
             return
         try:
             there = set(map(uid_of, await fetch_pods(self._client, self._job)))
-        except ApiError:  # what is lost of one attempt does not end the others
-            return
+        except ApiError:  # what is lost of one attempt does not end the others; after the end nothing is there to come
+            if not self._ended.is_set():
+                return
+            there = set()
         for log in lost:
             rank = ranks.get(log.rank)
             if rank is not None and log.uid not in there and (stream := self._open_kept(log, rank)) is not None:
@@ -327,11 +354,27 @@ class Follower:
         label, attempt = rank_name(pod), read.attempt if (read := read_pod(pod)) else None
         if attempt and self._lost is not None:
             await asyncio.wait([self._lost])
+        await self._stream(self._read_pod(pod, container, rank, label), rank, label, attempt)
+
+    async def _read_pod(self, pod: Manifest, container: str, rank: Rank, label: str) -> AsyncIterator[list[str]]:
+        """The lines that a pod sends; once they are cut, the rest of the file that is kept of them."""
+        lines, notify = Lines(raw=not self._folds), self._screen.notify
         draw = partial(self._draw, label) if self._shows(rank) else _draw_nothing
-        lines = follow_lines(
-            self._client, self._place, pod, container, self._tail, self._screen.notify, draw, raw=not self._folds
-        )
-        await self._stream(lines, rank, label, attempt)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.0 if self._cutting else None) as limit:
+                self._limits[uid_of(pod)] = limit
+                async for batch in follow_lines(
+                    self._client, self._place, pod, container, self._tail, notify, draw, lines
+                ):
+                    yield batch
+                return
+        if (log := find_kept_log(self._place.kept, pod, container)) is not None:
+            async for batch in read_kept_lines(log, self._tail, notify, lines):
+                yield batch
+            return
+        if self._shows(rank):
+            self._cut[uid_of(pod)] = label
+        yield lines.end()
 
     async def _stream(self, batches: AsyncIterator[list[str]], rank: Rank, label: str, attempt: int | None) -> None:
         folding = self._printed.open(label) if self._shows(rank) else None
@@ -360,9 +403,9 @@ class Follower:
             self._note_progress(rank, merge(latest.progress, self._written.get(rank, Progress())))
         errors.feed(lines)
         if errors.error != self.view.complaints.get(rank):
-            others = {each: error for each, error in self.view.complaints.items() if each != rank}
-            found = {rank: errors.error} if errors.error is not None else {}
-            self.view = replace(self.view, complaints={**others, **found})
+            self.view = replace(self.view, complaints=_with(self.view.complaints, rank, errors.error))
+        if (end := errors.end) != self.view.ends.get(rank):
+            self.view = replace(self.view, ends=_with(self.view.ends, rank, end))
 
     def _note_progress(self, rank: Rank, progress: Progress) -> None:
         self.view = replace(self.view, progress={**self.view.progress, rank: progress})
@@ -414,6 +457,11 @@ class Follower:
             bar = next((f"{rank}: {self._bars[rank]}" for rank in sorted(self._bars)), "")
             self._screen.status(self._builds.live or bar or line)
             await asyncio.sleep(_PAINT_SECONDS)
+
+
+def _with(known: Mapping[Rank, Complaint], rank: Rank, found: Complaint | None) -> dict[Rank, Complaint]:
+    others = {each: error for each, error in known.items() if each != rank}
+    return others if found is None else {**others, rank: found}
 
 
 def _draw_nothing(_: str) -> None:

@@ -27,7 +27,7 @@ from paddock.jobs.model import CauseRecord, CleanPods, Job
 from paddock.jobs.policies.fates import Situation, read_situation
 from paddock.kube.errors import Unavailable
 from paddock.views.flags import Flags, build_next
-from paddock.views.followed import FollowedJob
+from paddock.views.followed import FollowedJob, find_last_error, read_view_code
 from paddock.views.given_up import write_given_up
 from paddock.views.outputs import find_places
 from paddock.views.phases import is_cancelled
@@ -55,19 +55,20 @@ class Outcome:
 
     async def end(self, view: FollowedJob, *, limited: bool) -> int:
         """The job has ended by itself. `limited`: `paddock run` has set its backoffLimit."""
-        code = read_exit_code(view.status.phase, view.status.cause)
-        if code:
+        recorded, code = read_exit_code(view.status.phase, view.status.cause), read_view_code(view)
+        if recorded:
             # late, as what reads a failure takes longer to import than a small job to run
             from paddock.cli.follow.failure import fetch_failure
 
             for line in await fetch_failure(self.client, self.place, self.job, view.status, view.printed):
                 self.screen.line(line)
         cancelled = is_cancelled(view.status.phase, view.status.cause)
-        style = "bold" if cancelled else "bold red" if code else "bold green"
+        well = "bold yellow" if find_last_error(view) is not None else "bold green"
+        style = "bold" if cancelled else "bold red" if code else well
         self.screen.line(build_end(view, self.screen.language), style)
-        for said in await self._tell_held(view) if code else ():
+        for said in await self._tell_held(view) if recorded else ():
             self.screen.line(said)
-        for said in find_since(self.place, self.job, view.status) if code else ():
+        for said in find_since(self.place, self.job, view.status) if recorded else ():
             self.screen.line(said)
         if limited and view.status.cause and view.status.cause.reason == "BackoffLimitExceeded":
             self.screen.line(

@@ -39,15 +39,15 @@ async def follow_lines(
     tail: int | None = None,
     notify: Notify = lambda _: None,
     draw: Callable[[str], None] = lambda _: None,
-    raw: bool = False,
+    lines: Lines | None = None,
 ) -> AsyncIterator[list[str]]:
     """Yields lines in batches as they arrive, until the container has ended.
 
     `tail`: at most so many of the lines that exist now. `notify` is called once if the log cannot be read (403, or the
     node does not answer); the job itself is not affected. `draw` gets the state of a progress bar that is being drawn.
-    `raw`: a line has all states of its bar.
+    `lines`: splits the log, and knows afterwards how far it was read.
     """
-    lines, said = Lines(raw=raw), False
+    lines, said = lines or Lines(), False
     if tail is not None:
         with contextlib.suppress(ApiError):  # retried below, where the error is reported
             yield cut(lines.feed(await _fetch(client, pod, container)), tail)
@@ -63,10 +63,9 @@ async def follow_lines(
         except NotFound as error:
             if place.home is None and not lines.seen:
                 notify(await _explain(client, pod, error))
-            try:
-                yield lines.feed(_read_kept(place.kept, pod, lines.seen, container=container) or b"")
-            except OSError as unreadable:
-                notify(_explain_file(name_of(pod), unreadable))
+            if (log := find_kept_log(place.kept, pod, container)) is not None:
+                async for batch in read_kept_lines(log, None, notify, lines):
+                    yield batch
             break
         except ApiError as error:
             if not said and not isinstance(error, _PASSING):
@@ -83,19 +82,30 @@ async def find_kept_logs(place: ClusterChoice, job: StoredJob) -> list[LogFile]:
     return [] if place.kept is None else await asyncio.to_thread(place.kept.find_job_logs, *job.key, job.uid)
 
 
-async def read_kept_lines(
-    log: LogFile, tail: int | None, notify: Notify, *, raw: bool = False
-) -> AsyncIterator[list[str]]:
-    """The lines of a rank that has ended, as `follow_lines` yields them."""
-    from paddock.app.history import read_log
+async def read_kept_lines(log: LogFile, tail: int | None, notify: Notify, lines: Lines) -> AsyncIterator[list[str]]:
+    """The lines of a rank that has ended, as `follow_lines` yields them, from where `lines` stands to the end of the
+    file, which takes as long as it takes."""
+    from paddock.app.history import read_chunks
 
-    lines = Lines(raw=raw)
+    held, last = list[str](), None if lines.seen else tail
     try:
-        whole = lines.feed(await asyncio.to_thread(read_log, log))
+        for chunk in read_chunks(log, lines.seen):
+            found = lines.feed(chunk)
+            if last is None:
+                yield found
+                await asyncio.sleep(0)
+            else:
+                held = cut([*held, *found], last)
     except OSError as error:
         notify(_explain_file(log.rank, error))
         return
-    yield cut([*whole, *lines.end()], tail)
+    yield cut([*held, *lines.end()], last)
+
+
+def find_kept_log(history: Kept | None, pod: Manifest, container: str) -> LogFile | None:
+    """The file that is kept of what a container of this pod printed."""
+    kept = None if history is None else history.find_pod_log(pod)
+    return _of_container(kept, container)
 
 
 def cut(lines: list[str], tail: int | None) -> list[str]:
@@ -170,14 +180,18 @@ def _read_kept(
         return None
     if isinstance(of, tuple):
         job, rank = of
-        kept = history.find_last_logs(*job.key, job.uid).get(rank)
+        kept = _of_container(history.find_last_logs(*job.key, job.uid).get(rank), container)
     else:
-        kept = history.find_pod_log(of)
-    if kept is not None and container:
-        from paddock.history.logs import find_of_container  # late, as `History`
-
-        kept = find_of_container(kept, container)
+        kept = find_kept_log(history, of, container)
     return None if kept is None else history.read_log(kept, start, first)
+
+
+def _of_container(log: LogFile | None, container: str) -> LogFile | None:
+    if log is None or not container:
+        return log
+    from paddock.history.logs import find_of_container  # late, as `History`
+
+    return find_of_container(log, container)
 
 
 def _explain_file(name: str, error: OSError) -> Phrase:

@@ -12,7 +12,13 @@ from paddock.logs.complaints import Complaint
 from paddock.logs.progress import Progress
 from paddock.views.building import Building
 from paddock.views.ended import format_limit
-from paddock.views.followed import FollowedJob, find_caught_error, find_progress, find_termination_message
+from paddock.views.followed import (
+    FollowedJob,
+    find_caught_error,
+    find_last_error,
+    find_progress,
+    find_termination_message,
+)
 from paddock.views.phases import is_cancelled
 from paddock.views.roles import count_role
 from paddock.words.formats import format_of
@@ -99,9 +105,24 @@ def build_end(view: FollowedJob, language: str = "en") -> str:
         ended_so = phrase("Completed in {time}, but {failure}. {roles}.{said}", time=_seconds(view.seconds),
                           failure=failure, roles=roles, said=said)  # fmt: skip
         return render(ended_so, language)
+    if (last := find_last_error(view)) is not None:
+        rank, error = last
+        time = _seconds(view.seconds)
+        ended_so = phrase("Completed in {time}, and the log of {rank} ends in {error}: {roles}.", time=time,
+                          rank=str(rank), error=_name_error(error), roles=roles)  # fmt: skip
+        return render(ended_so, language)
     return render(
         phrase("Completed in {time}: {roles}.{said}", time=_seconds(view.seconds), roles=roles, said=said), language
     )
+
+
+def _name_error(error: Complaint) -> Phrase:
+    """`KeyError (line 41)`; the line where it is known, and the text of what is no exception."""
+    name = error.text.partition(":")[0]
+    name = name if name.replace(".", "").isidentifier() else error.text
+    if error.line is None:
+        return phrase("{error}", error=name)
+    return phrase("{error} (line {number})", error=name, number=error.line)
 
 
 def strip_failed(why: str) -> str:
@@ -157,11 +178,12 @@ def _seconds(seconds: float) -> str:
 def build_doubt(view: FollowedJob) -> list[Phrase]:
     """A warning for a completed job whose program printed an error and exited with 0: it may have trained nothing.
 
-    The job stays Completed, and the command's exit code 0. What a job has come to is decided by exit codes alone, by
-    the operator, which reads no logs: a text is no proof, and one that looks like an error must not fail a job that
-    trained for a week, nor start it again.
+    The job stays Completed, and the command's exit code 0 unless a launcher said that a process failed. What a job has
+    come to is decided by exit codes alone, by the operator, which reads no logs: a text is no proof, and one that looks
+    like an error must not fail a job that trained for a week, nor start it again.
     """
-    doubt = find_caught_error(view)
+    last = find_last_error(view)
+    doubt = last or find_caught_error(view)
     if doubt is None:
         return []
     rank, complaint = doubt
@@ -177,7 +199,13 @@ def build_doubt(view: FollowedJob) -> list[Phrase]:
             "its log: “{line}”",
             rank=str(rank), number=complaint.line, line=complaint.text,
         )  # fmt: skip
-    return [said, *_advise(view, complaint)]
+    return [said, *_advise(view, complaint), *([_HIDDEN] if last is not None else [])]
+
+
+_HIDDEN = phrase(
+    "a shell ends as its last command does, such as `| tee` or `echo`: with `set -eo pipefail` at its beginning a bash "
+    "script fails where its program does"
+)
 
 
 def _advise(view: FollowedJob, complaint: Complaint) -> list[Phrase]:

@@ -36,7 +36,7 @@ def fetch_reading(file: str, namespace: str) -> Reading:
     if len(data) > LARGEST:
         return Reading(shown, problems=(told("", _LARGE),))
     start = "" if file == "-" else str(Path.cwd())
-    return read_script(shown, data, find_scripts(list_places(file)), start) or read_manifests(shown, data, namespace)
+    return read_script(shown, data, find_scripts(list_places(file)), start) or _read_manifests(file, data, namespace)
 
 
 def fetch_checked(files: Sequence[str], namespace: str) -> list[Checked]:
@@ -59,7 +59,6 @@ def fetch_checked(files: Sequence[str], namespace: str) -> list[Checked]:
 
 
 def _fetch_manifests(file: str, namespace: str) -> Reading:
-    shown = _show(file)
     try:
         data = _fetch(file)
     except IsADirectoryError:
@@ -69,7 +68,11 @@ def _fetch_manifests(file: str, namespace: str) -> Reading:
         raise UserError(said) from error
     if len(data) > LARGEST:
         raise UserError(phrase("{option}: {problem}", option=file, problem=_LARGE))
-    return read_manifests(shown, data, namespace)
+    return _read_manifests(file, data, namespace)
+
+
+def _read_manifests(file: str, data: bytes, namespace: str) -> Reading:
+    return read_manifests(_show(file), data, namespace, find_scripts(list_places(file)))
 
 
 def _show(file: str) -> str:

@@ -40,6 +40,7 @@ from paddock.jobs.sentences.explain import explain
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Manifest, labels_of, metadata
 from paddock.kube.times import read_time
+from paddock.views.followed import read_view_code
 from paddock.views.manager import explain_manager
 from paddock.views.pods import rank_name
 from paddock.views.stored import StoredJob
@@ -290,7 +291,7 @@ async def _follow(client: Client, place: ClusterChoice, job: StoredJob, which: S
             created = read_time(metadata(job.manifest).get("creationTimestamp")) or view.submitted
             whole = replace(view, submitted=created, ended=view.status.finished or view.ended)
             screen.notify(build_end(whole, screen.language))
-            return read_exit_code(view.status.phase, view.status.cause)
+            return read_view_code(view)
         except JobDeleted:
             raise Failed(phrase("the job was deleted")) from None
         except asyncio.CancelledError:  # Ctrl-C

@@ -139,9 +139,10 @@ def command(
     PADDOCK_CAUSE and PADDOCK_SECONDS are in its environment) or sends the same in JSON to a web address. It does not
     change the exit code.
 
-    Exit code: 0 every rank did its work, 1 one failed, 2 the command or the manifest is wrong, 130 interrupted. Of a
-    command every rank is waited for, and one that fails fails the job; --end-wait ends those that run on. Ctrl-C asks
-    the job to end, a second one kills it.
+    Exit code: 0 every rank did its work, 1 one failed, 2 the command or the manifest is wrong, 3 the job goes on and
+    can be followed no longer, as the local cluster does not start again, 130 interrupted. Of a command every rank is
+    waited for, and one that fails fails the job; --end-wait ends those that run on. Ctrl-C asks the job to end, a
+    second one kills it.
     """
     options = read_options(typed, workdir, namespace)
     refuse_without(options.shares, without)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from paddock.app.submitted.nearby import find_nearby
 from paddock.cli.cluster.errors import UserError
+from paddock.cli.submit.named_files import find_scripts
 from paddock.cli.submit.script.sources import read_file
 from paddock.cli.submit.script.typed_command import name_python
 from paddock.kube.nearness import nearest
@@ -25,7 +26,8 @@ from paddock.launches.launchers import BY_PROGRAM
 from paddock.launches.programs import Kind, Program, is_python
 from paddock.launches.reading import OTHER_SHELLS, decode_script, find_main, read_typed
 from paddock.preflight.command_words import explain_file
-from paddock.preflight.scripts import check_continuations, check_encoding, check_lines
+from paddock.preflight.scripts import check_encoding
+from paddock.preflight.scripts import check_script as check_text
 from paddock.script.source import LARGEST, Source
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import NOTHING, Phrase, phrase
@@ -150,18 +152,21 @@ def _check_source(program: Program, machine: Machine, *, servers: bool, notify: 
 
 
 def _check_shell_script(program: Program, machine: Machine, notify: Notify) -> None:
-    """What a shell reads otherwise than the file looks, whatever stands in it."""
+    """What `paddock validate` says of the script too. Raises `UserError` for what no shell reads."""
     path = machine.directory / program.script
     if not (program.shell_name or program.script.endswith((".sh", ".bash"))) or not path.is_file():
         return
     with path.open("rb") as stream:
         data = stream.read(LARGEST)
-    text = decode_script(data)
-    for each in (*check_encoding(data), *check_lines(text), *check_continuations(text)):
-        said = phrase("{script}: {said}", script=program.script, said=each.said or each.message)
-        if each.severity == "error":
+    read = check_text(
+        decode_script(data), find_scripts([machine.directory]), name=program.script, start=str(machine.directory)
+    )
+    encoding = check_encoding(data)
+    for each in (*encoding, *read.problems):
+        said = phrase("{script}: {said}", script=f"{program.script}:{each.line}", said=each.said or each.message)
+        if each in encoding and each.severity == "error":
             raise UserError(said)
-        notify(phrase("warning: {said}", said=said))
+        notify(phrase("warning: {said}", said=said))  # a line that is wrong may stand where the script never comes
 
 
 def explain_differences(
