@@ -323,6 +323,7 @@ async def serve(home: homes.Home, options: Options, notify: Callable[[dict[str, 
         notify({"error": explain_failure(error)})
         return 1
     homes.write_running(home, running)
+    homes.note_home(home)
     (home.root / "port").write_text(running.url.rpartition(":")[2])
     notify({"ready": True})
     log.info("serving %s (%s; pods in %s)", running.url, running.machine, running.sandbox)

@@ -85,6 +85,7 @@ VERBS: dict[str, Listed] = {
     "delete": Listed("End a job and remove it", Where.ANYWHERE),
     "env": Listed("Environments: which Python and packages an image stands for", Where.ANYWHERE),
     "dataset": Listed("Datasets: data that is fetched once and mounted by jobs", Where.ANYWHERE),
+    "clean": Listed("Give disk space back: what may go, how much comes free", Where.LOCAL),
     "up": Listed("Start the local cluster and keep it up", Where.LOCAL),
     "down": Listed("Stop the local cluster and everything it runs", Where.LOCAL),
     "status": Listed("Whether the local cluster is up, and what it runs on", Where.ANYWHERE),
