@@ -24,10 +24,10 @@ import yaml
 
 from history.test_logs import write_log
 from paddock.app.home import Home, Lock, Running, write_running
+from paddock.build import BUILD
 from paddock.cli.main import cli, run
 from paddock.history.records import Attempt, Cause, RunRecord, write_record
 from paddock.manifests.yaml_texts import write_yaml
-from paddock.version import __version__
 from support.foreign import EVIL, FAILED, JOB, LOG, REFUSED, build_job, serve_foreign, write_kubeconfig
 
 SHOWN = r"\x1b]52;"
@@ -147,7 +147,7 @@ def home(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     lock = Lock(home)
     assert lock.acquire()
     lock.write_pid()
-    write_running(home, Running(os.getpid(), url, time.time(), __version__, EVIL, "none", EVIL, url))
+    write_running(home, Running(os.getpid(), url, time.time(), BUILD, EVIL, "none", EVIL, url))
     cause = Cause(FAILED["reason"], FAILED["args"])
     for name, uid in (("kept", "1" * 8), ("other", "2" * 8)):
         write_record(home.history, RunRecord(

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
+from paddock.build import BUILD
 from paddock.cli.cluster.context_flags import is_chosen
 from paddock.cli.cluster.options import context_options
 from paddock.cli.help import click_in_language, translate_error
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.streams import drop_output, print_line
 from paddock.cli.verb import VerbGroup
-from paddock.version import __version__
 from paddock.words.catalogues import translate
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Verbs(VerbGroup):
     subcommand_metavar="VERB …",
     context_settings={"max_content_width": 110},
 )
-@click.version_option(__version__, "--version", message="paddock %(version)s")
+@click.version_option(BUILD, "--version", message="paddock %(version)s")
 @partial(context_options, variable=None)
 @click.pass_context
 def cli(context: click.Context) -> None:

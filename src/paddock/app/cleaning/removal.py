@@ -38,9 +38,12 @@ def _remove_environment(home: Home, thing: Thing) -> Phrase | None:
         if not held:
             return phrase("{name} stays: it is being built, or removed", name=thing.name)
         # First what makes it complete: a removal that ends half-way leaves an unfinished build, which the next one
-        # clears away.
-        for each in (MARKER, "bin/python"):
-            (root / thing.key / each).unlink(missing_ok=True)
+        # clears away. No link leads to what is removed.
+        directory = root / thing.key
+        for parent in (directory, directory / "bin"):
+            if parent.is_symlink():
+                break
+            (parent / (MARKER if parent == directory else "python")).unlink(missing_ok=True)
         return _remove_all(list_paths(root, thing.key))
 
 

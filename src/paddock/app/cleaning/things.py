@@ -25,7 +25,15 @@ from paddock.app.datasets import HUBS
 from paddock.app.history import KEPT, read_place
 from paddock.app.home import Home
 from paddock.environments.definition import Definition
-from paddock.environments.directories import Built, check_stamp, list_keys, list_paths, locked, read_directory
+from paddock.environments.directories import (
+    Built,
+    check_stamp,
+    list_keys,
+    list_paths,
+    locked,
+    read_directory,
+    wanted_note,
+)
 from paddock.environments.requirements import requirement_name
 from paddock.history.logs import PodLogs, find_pod_logs
 from paddock.history.records import RunRecord, path_of, read_records
@@ -89,7 +97,10 @@ def find_things(home: Home, needs: Needs, sorts: Iterable[str]) -> tuple[list[Th
 
 
 def list_orphans(home: Home, needs: Needs) -> list[Path]:
-    """Built directories that no Environment has, of any home, and no program of Paddock."""
+    """Built directories that no Environment has, of any home, and no program of Paddock. None where a home is not
+    known."""
+    if needs.unknown:
+        return []
     root = home.cache / "environments"
     return [root / key for key in list_keys(root) if not _name(root, key, needs) and (root / key).is_dir()]
 
@@ -143,6 +154,25 @@ def explain_needed(root: Path, key: str, needs: Needs) -> Phrase | None:
         return phrase("its lock cannot be taken: {why}", why=explain_unreadable(error))
 
 
+def find_environment(home: Home, name: str, key: str, needs: Needs) -> Thing | Held:
+    """The files of an Environment that is removed. Another one with the same content holds them, unless it comes with
+    Paddock and nothing has ever wanted it."""
+    root = home.cache / "environments"
+    others = (
+        other
+        for uses in needs.all
+        for other in uses.built.get(key, ())
+        if (uses is not needs.own or other != name)
+        and (other not in uses.seeded or wanted_note(root / key, other).exists())
+    )
+    why = explain_needed(root, key, needs)
+    if why is None and (other := next(others, None)) is not None:
+        why = phrase("environment {name} has the same", name=other)
+    if why is not None:
+        return Held("environments", name, why)
+    return _weighed("environments", name, *list_paths(root, key), key=key)
+
+
 def _explain_unknown(path: Path, why: Phrase | str) -> Phrase:
     return phrase("what the cluster of {path} uses is not known: {why}", path=str(path), why=why)
 
@@ -171,16 +201,15 @@ def _find_caches(home: Home, needs: Needs) -> Iterator[Thing | Held]:
 
 
 def _find_outputs(home: Home, needs: Needs) -> Iterator[Thing | Held]:
-    for space in _list(home.outputs):
-        for path in _list(space):
-            if path.is_symlink() or not path.is_dir():
-                continue
-            job = path.name.removeprefix(".").rpartition("-")[0]
-            name = f"{space.name}/{path.name}"
-            if (space.name, job) in needs.own.names:
-                yield Held("outputs", name, phrase("{job} has not ended, and may resume from it", job=job))
-            else:
-                yield _weighed("outputs", name, path, path.with_name(f"{path.name}.json"))
+    for path in (path for space in _list(home.outputs) if not space.is_symlink() for path in _list(space)):
+        if path.is_symlink() or not path.is_dir():
+            continue
+        namespace, job = path.parent.name, path.name.removeprefix(".").rpartition("-")[0]
+        name = f"{namespace}/{path.name}"
+        if (namespace, job) in needs.own.names:
+            yield Held("outputs", name, phrase("{job} has not ended, and may resume from it", job=job))
+        else:
+            yield _weighed("outputs", name, path, path.with_name(f"{path.name}.json"))
 
 
 def _find_logs(home: Home, needs: Needs) -> Iterator[Thing | Held]:

@@ -22,6 +22,8 @@ class Uses:
 
     built: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By the key of a built directory: the Environments that have it."""
+    seeded: frozenset[str] = frozenset()
+    """The Environments that come with Paddock and were not changed."""
     used: Mapping[str, Phrase | str] = field(default_factory=dict)
     """By the key: an unfinished job or pod that runs in it, or will."""
     listed: frozenset[str] = frozenset()

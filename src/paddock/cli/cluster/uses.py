@@ -18,6 +18,7 @@ from paddock.app.home import Home, HomeError, may_answer
 from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.places import Local
 from paddock.cli.cluster.session import connect
+from paddock.environments.seeding import is_as_seeded
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.errors import ApiError, NotFound
 from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, Resource, controller_of, key_of, name_of, uid_of
@@ -95,6 +96,7 @@ def read_uses(
     busy = [*unfinished, *(job for _, job in jobs if uid_of(job) in owners)]
     return Uses(
         built={key: tuple(n for n, each in keys.items() if each == key) for key in filter(None, keys.values())},
+        seeded=frozenset(name_of(each) for each in environments if is_as_seeded(each)),
         used={keys[name]: name_users(found) for name, found in users.items() if keys.get(name)},
         listed=frozenset(uid_of(job) for _, job in jobs),
         active=frozenset({*map(uid_of, (*busy, *live)), *owners} - {""}),

@@ -18,13 +18,13 @@ from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.session import home, run
 from paddock.cli.cluster.uses import fetch_all_needs
 from paddock.cli.output.freed import explain_elsewhere, explain_freed
-from paddock.cli.output.language import localized
+from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.questions import ask
 from paddock.cli.output.streams import print_line, print_notice, write_json
 from paddock.cli.output.terminal import print_table, stdout
 from paddock.cli.verb import Verb
 from paddock.kube.quantities import format_bytes
-from paddock.words.phrases import Phrase, counted, phrase
+from paddock.words.phrases import Phrase, counted, phrase, render
 
 _MOST_HELD = 10
 """That are named; `-o json` has all."""
@@ -50,6 +50,7 @@ def command(sorts: tuple[str, ...], dry_run: bool, yes: bool, output: str) -> in
     place, wanted = home(), tuple(sort for sort in SORTS if sort in sorts)
     things, held = _find(place, wanted or tuple(SORTS))
     going = [each for each in things if each.sort in (wanted or REMADE)]
+    held = [each for each in held if each.sort in (wanted or REMADE)]
     cleaning = Cleaning(place, things, held, going, dry_run=dry_run or not going)
     if output == "table":
         _print(cleaning, named=bool(wanted))
@@ -98,6 +99,7 @@ class Cleaning:
 
     def to_json(self) -> dict[str, Any]:
         freed = _weigh(self.going if self.dry_run else self.removed)
+        language = readers_language()
         stays = {id(self.going[place]): localized(said) for place, said in self.problems.items()}
         return {
             "home": str(self.home.root),
@@ -107,7 +109,7 @@ class Cleaning:
             "inOtherLinksBytes": freed.elsewhere,
             "things": [
                 {
-                    "sort": each.sort, "name": localized(each.name), "paths": list(map(str, each.paths)),
+                    "sort": each.sort, "name": render(each.name, language), "paths": list(map(str, each.paths)),
                     "bytes": each.weight.frees, "inOtherLinksBytes": each.weight.elsewhere,
                     "lost": localized(SORTS[each.sort]), "removed": each in self.removed,
                     "problem": stays.get(id(each)),
@@ -115,7 +117,8 @@ class Cleaning:
                 for each in self.things
             ],
             "kept": [
-                {"sort": each.sort, "name": localized(each.name), "why": localized(each.why)} for each in self.held
+                {"sort": each.sort, "name": render(each.name, language), "why": localized(each.why)}
+                for each in self.held
             ],
         }  # fmt: skip
 
@@ -155,9 +158,10 @@ def build_sums(things: Sequence[Thing]) -> Iterator[list[str]]:
 
 def build_rows(things: Sequence[Thing]) -> Iterator[list[str]]:
     """A row for each thing, the largest of a sort first. Pure."""
+    language = readers_language()
     weighed = [(list(SORTS).index(each.sort), -each.weight.frees, each) for each in things]
     for _, size, each in sorted(weighed, key=lambda row: row[:2]):
-        yield [each.sort, localized(each.name), format_bytes(-size)]
+        yield [each.sort, render(each.name, language), format_bytes(-size)]
 
 
 def _confirm(cleaning: Cleaning, *, yes: bool) -> None:
