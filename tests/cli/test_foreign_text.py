@@ -80,6 +80,7 @@ ROWS: dict[str, list[tuple[str, str]]] = {
     "dataset list": [("dataset list -A", SHOWN), ("dataset list -o json", IN_JSON)],
     "dataset rerun": [("dataset rerun EVIL", SHOWN)],
     "dataset rm": [("dataset rm EVIL", SHOWN)],
+    "clean": [("clean --dry-run", SHOWN), ("clean --dry-run -o json", IN_JSON)],
     "status": [("status", SHOWN), ("status -o json", IN_JSON), ("status --kubeconfig CONFIG", SHOWN)],
     "operator": [("operator --kubeconfig EVIL", SHOWN)],
     "webhook": [("webhook --EVIL", SHOWN)],
