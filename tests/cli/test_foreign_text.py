@@ -80,7 +80,7 @@ ROWS: dict[str, list[tuple[str, str]]] = {
     "dataset list": [("dataset list -A", SHOWN), ("dataset list -o json", IN_JSON)],
     "dataset rerun": [("dataset rerun EVIL", SHOWN)],
     "dataset rm": [("dataset rm EVIL", SHOWN)],
-    "clean": [("clean --dry-run", SHOWN), ("clean --dry-run -o json", IN_JSON)],
+    "clean": [("clean outputs --dry-run", SHOWN), ("clean outputs --dry-run -o json", IN_JSON)],
     "status": [("status", SHOWN), ("status -o json", IN_JSON), ("status --kubeconfig CONFIG", SHOWN)],
     "operator": [("operator --kubeconfig EVIL", SHOWN)],
     "webhook": [("webhook --EVIL", SHOWN)],
@@ -162,7 +162,9 @@ def home(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     written.with_name(f"{written.name}.json").write_text(json.dumps({"directory": "", "started": 1}))
     for name in (FILE, os.fsdecode(b"caf\xe9")):  # the second is not UTF-8: half of a surrogate pair in Python
         (written / name).write_text("x")
-    for name, value in {"PADDOCK_HOME": str(home.root), "TERM": "xterm-256color", "COLUMNS": "120"}.items():
+    (written.parent / f"{FILE}-33333333").mkdir()
+    places = {"PADDOCK_HOME": str(home.root), "XDG_CACHE_HOME": str(home.cache)}
+    for name, value in {**places, "TERM": "xterm-256color", "COLUMNS": "120"}.items():
         monkeypatch.setenv(name, value)
     for name in ("NO_COLOR", "FORCE_COLOR", "KUBECONFIG"):
         monkeypatch.delenv(name, raising=False)

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
-from paddock.build import BUILD
 from paddock.cli.cluster.context_flags import is_chosen
 from paddock.cli.cluster.options import context_options
 from paddock.cli.help import click_in_language, translate_error
@@ -85,7 +84,7 @@ VERBS: dict[str, Listed] = {
     "delete": Listed("End a job and remove it", Where.ANYWHERE),
     "env": Listed("Environments: which Python and packages an image stands for", Where.ANYWHERE),
     "dataset": Listed("Datasets: data that is fetched once and mounted by jobs", Where.ANYWHERE),
-    "clean": Listed("Give disk space back: what may go, how much comes free", Where.LOCAL),
+    "clean": Listed("Free disk space: what may go, and how much comes free", Where.LOCAL),
     "up": Listed("Start the local cluster and keep it up", Where.LOCAL),
     "down": Listed("Stop the local cluster and everything it runs", Where.LOCAL),
     "status": Listed("Whether the local cluster is up, and what it runs on", Where.ANYWHERE),
@@ -154,12 +153,27 @@ class Verbs(VerbGroup):
         return super().resolve_command(context, arguments)
 
 
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        from paddock.build import BUILD  # late: every verb imports this module
+
+        print_line(f"paddock {BUILD}")
+        context.exit()
+
+
 @click.command(
     cls=Verbs,
     subcommand_metavar="VERB …",
     context_settings={"max_content_width": 110},
 )
-@click.version_option(BUILD, "--version", message="paddock %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
 @partial(context_options, variable=None)
 @click.pass_context
 def cli(context: click.Context) -> None:

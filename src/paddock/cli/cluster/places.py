@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from paddock.app import launch
 from paddock.app.home import UNSANDBOXED, Home, explain_full_disk, is_up, read_home, read_running
-from paddock.build import BUILD
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_notice
@@ -188,7 +187,9 @@ class Local:
 
 
 def explain_other_version(version: str) -> Phrase | None:
-    """That the cluster which is up is of another version than this command; None if it is not. Pure."""
+    """That the cluster which is up is of another version than this command; None if it is not."""
+    from paddock.build import BUILD  # late: what asks a context needs none
+
     if version == BUILD:
         return None
     return phrase(

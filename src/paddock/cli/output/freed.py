@@ -25,8 +25,8 @@ def explain_elsewhere(weight: Weight) -> list[Phrase]:
     uv = "uv" if shutil.which("uv") else find_uv() or "uv"
     return [
         phrase(
-            "{size} more come free with the last other link to these files: uv's cache, which all your projects share, "
-            "has them (`{command}`), or another environment",
+            "{size} more stay on the disk, as these files have other links: in uv's cache, which all your projects "
+            "share (`{command}` empties it), or in another environment",
             size=format_bytes(weight.elsewhere), command=f"{uv} cache clean",
         )
     ]  # fmt: skip

@@ -36,16 +36,16 @@ _MOST_HELD = 10
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("-o", "output", type=click.Choice(["table", "json"]), default="table", help="How to print it.")
 def command(sorts: tuple[str, ...], dry_run: bool, yes: bool, output: str) -> int:
-    """Give disk space back: what comes back by itself, and by name also what does not.
+    """Free disk space: what is made again when it is needed and, where you name it, results, logs and history.
 
     \b
     paddock clean --dry-run               what there is, and how much comes free
     paddock clean                         environments, images, caches: made again when they are needed
     paddock clean environments            the built packages that no unfinished job uses
-    paddock clean outputs logs history    what runs that have ended have left: nothing makes it again
+    paddock clean outputs logs history    of runs that have ended: nothing makes these again
 
-    It asks before it removes. What a job needs that has not ended, or a build, is left and said. The cluster may be up
-    or down, and is not started. What jobs write to their own directories, and datasets, are no part of it.
+    It asks before it removes anything. It leaves what an unfinished job or a build needs, and says so. The cluster may
+    be up or down, and is not started. Datasets, and what jobs write to directories of yours, are not touched.
     """
     place, wanted = home(), tuple(sort for sort in SORTS if sort in sorts)
     things, held = _find(place, wanted or tuple(SORTS))

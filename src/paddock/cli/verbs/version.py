@@ -11,7 +11,7 @@ from paddock.build import BUILD
 from paddock.cli.cluster.places import explain_other_version
 from paddock.cli.cluster.session import home
 from paddock.cli.output.language import localized
-from paddock.cli.output.streams import print_line, print_notice
+from paddock.cli.output.streams import print_line
 from paddock.cli.verb import Verb
 from paddock.words.phrases import phrase
 
@@ -22,4 +22,4 @@ def command() -> None:
     if (running := find_running(home())) is not None:
         print_line(localized(phrase("the local cluster that is up: paddock {version}", version=running.version)))
         if (said := explain_other_version(running.version)) is not None:
-            print_notice(localized(said))
+            print_line(localized(said))
