@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -9,6 +10,8 @@ from paddock.app.home import Home, Lock
 from paddock.kube.api import Api
 from paddock.kube.errors import Unavailable
 from paddock.words.phrases import phrase
+
+_LOCK_TRIES, _LOCK_SECONDS = 60, 0.05
 
 
 @asynccontextmanager
@@ -21,7 +24,11 @@ async def open_at_rest(home: Home) -> AsyncIterator[Api | None]:
     from paddock.apiserver.objects.in_process import LocalApi  # late: a server is imported where one is needed
 
     lock = Lock(home)
-    if not lock.acquire():
+    for _ in range(_LOCK_TRIES):  # another command may be reading it too
+        if lock.acquire():
+            break
+        await asyncio.sleep(_LOCK_SECONDS)
+    else:
         raise Unavailable(str(phrase("the cluster of {path} is starting or ending: try again", path=str(home.root))))
     with suppress(OSError):  # a full disk
         lock.write_pid()  # else a killed cluster would be taken for one that is up

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
+import fcntl
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,19 @@ from paddock.history.records import remove_record, write_record
 from paddock.node.runtime.pod_files import try_to_remove
 from paddock.words.os_errors import explain_unreadable
 from paddock.words.phrases import Phrase, phrase
+
+
+@contextmanager
+def alone(home: Home) -> Iterator[None]:
+    """Waits until nobody else removes what this home may remove, so that nothing is counted twice. The directories
+    themselves are locked: a full disk may have no room for a file."""
+    with ExitStack() as stack:
+        for directory in (home.cache, home.root):
+            with suppress(OSError):
+                opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                stack.callback(os.close, opened)
+                fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
 
 
 def remove(home: Home, thing: Thing) -> Phrase | None:

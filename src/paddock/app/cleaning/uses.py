@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from paddock.app.home import Home, list_homes
+from paddock.app.home import Home, list_homes, read_home
 from paddock.words.phrases import Phrase
 
 _KEY = re.compile(rb"environments/([0-9a-f]{8,64})/")
@@ -53,9 +53,10 @@ class Needs:
 
 
 def find_other_homes(home: Home) -> list[Home]:
-    """The homes of the user, beside this one, whose clusters use the same cache: those that have noted it, and those
-    that are up."""
-    found = {*list_homes(home), *_list_up(home)} - {home.root}
+    """The homes of the user, beside this one, whose clusters use the same cache: those that have noted it, those that
+    are up, and the usual one."""
+    usual = read_home({})
+    found = {*list_homes(home), *_list_up(home), *([usual.root] if usual.cache == home.cache else [])} - {home.root}
     return [Home(root, home.cache) for root in sorted(found) if (root / "api" / "store.sqlite").exists()]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from paddock.app.cleaning.removal import remove
+from paddock.app.cleaning.removal import alone, remove
 from paddock.app.cleaning.things import REMADE, SORTS, Held, Thing, find_things
 from paddock.app.cleaning.weights import Weight, merge, weigh
 from paddock.app.home import Home
@@ -56,9 +56,10 @@ def command(sorts: tuple[str, ...], dry_run: bool, yes: bool, output: str) -> in
         _print(cleaning, named=bool(wanted))
     if not cleaning.dry_run:
         _confirm(cleaning, yes=yes)
-        again = {(each.sort, each.paths) for each in _find(place, wanted or REMADE)[0]}  # a job may have begun
-        cleaning.going = [each for each in going if (each.sort, each.paths) in again]
-        cleaning.remove()
+        with alone(place):
+            again = {(each.sort, each.paths) for each in _find(place, wanted or REMADE)[0]}  # a job may have begun
+            cleaning.going = [each for each in going if (each.sort, each.paths) in again]
+            cleaning.remove()
     if output == "json":
         print_line(write_json(cleaning.to_json()))
     return 1 if cleaning.problems else 0
