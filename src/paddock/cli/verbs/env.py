@@ -460,7 +460,7 @@ async def _remove_environment(place: Home, name: str) -> int:
     notes = notes if SEED in annotations_of(environment) else []
     if isinstance(files, Held):
         deleted = phrase("{deleted}; its files are kept: {why}", deleted=deleted, why=files.why)
-    elif files is not None and problem is None:
+    elif files is not None and files.paths and problem is None:
         freed, *more = explain_freed(files.weight)
         deleted, notes = phrase("{deleted}; {freed}", deleted=deleted, freed=freed), [*more, *notes]
     stdout().print(localized(deleted))
