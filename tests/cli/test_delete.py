@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.verbs.delete import Wanted, choose_jobs, explain_none, is_yes, list_jobs, refuse_unclear
+from paddock.cli.output.questions import is_yes
+from paddock.cli.verbs.delete import Wanted, choose_jobs, explain_none, list_jobs, refuse_unclear
 from paddock.jobs.apis.registry import KUBEFLOW_PADDLE, PADDLEPADDLE
 from paddock.jobs.model import CauseRecord, Phase, Status
 from paddock.views.stored import StoredJob

@@ -24,10 +24,10 @@ import yaml
 
 from history.test_logs import write_log
 from paddock.app.home import Home, Lock, Running, write_running
+from paddock.build import BUILD
 from paddock.cli.main import cli, run
 from paddock.history.records import Attempt, Cause, RunRecord, write_record
 from paddock.manifests.yaml_texts import write_yaml
-from paddock.version import __version__
 from support.foreign import EVIL, FAILED, JOB, LOG, REFUSED, build_job, serve_foreign, write_kubeconfig
 
 SHOWN = r"\x1b]52;"
@@ -80,6 +80,7 @@ ROWS: dict[str, list[tuple[str, str]]] = {
     "dataset list": [("dataset list -A", SHOWN), ("dataset list -o json", IN_JSON)],
     "dataset rerun": [("dataset rerun EVIL", SHOWN)],
     "dataset rm": [("dataset rm EVIL", SHOWN)],
+    "clean": [("clean outputs --dry-run", SHOWN), ("clean outputs --dry-run -o json", IN_JSON)],
     "status": [("status", SHOWN), ("status -o json", IN_JSON), ("status --kubeconfig CONFIG", SHOWN)],
     "operator": [("operator --kubeconfig EVIL", SHOWN)],
     "webhook": [("webhook --EVIL", SHOWN)],
@@ -147,7 +148,7 @@ def home(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     lock = Lock(home)
     assert lock.acquire()
     lock.write_pid()
-    write_running(home, Running(os.getpid(), url, time.time(), __version__, EVIL, "none", EVIL, url))
+    write_running(home, Running(os.getpid(), url, time.time(), BUILD, EVIL, "none", EVIL, url))
     cause = Cause(FAILED["reason"], FAILED["args"])
     for name, uid in (("kept", "1" * 8), ("other", "2" * 8)):
         write_record(home.history, RunRecord(
@@ -161,7 +162,9 @@ def home(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     written.with_name(f"{written.name}.json").write_text(json.dumps({"directory": "", "started": 1}))
     for name in (FILE, os.fsdecode(b"caf\xe9")):  # the second is not UTF-8: half of a surrogate pair in Python
         (written / name).write_text("x")
-    for name, value in {"PADDOCK_HOME": str(home.root), "TERM": "xterm-256color", "COLUMNS": "120"}.items():
+    (written.parent / f"{FILE}-33333333").mkdir()
+    places = {"PADDOCK_HOME": str(home.root), "XDG_CACHE_HOME": str(home.cache)}
+    for name, value in {**places, "TERM": "xterm-256color", "COLUMNS": "120"}.items():
         monkeypatch.setenv(name, value)
     for name in ("NO_COLOR", "FORCE_COLOR", "KUBECONFIG"):
         monkeypatch.delenv(name, raising=False)

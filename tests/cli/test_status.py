@@ -46,7 +46,7 @@ def test_what_the_server_tells_of_itself(facts: dict[str, Any], lines: dict[str,
         (2**30, False, "None"),
         (FULL_BELOW, False, "None"),
         (4096, False, "the disk that holds /home/x is full (4.0 KiB of 6.0 MiB free): nothing is recorded until "
-         "some of it is free. Delete what you no longer need: what jobs have written is in /home/x/outputs, and "
+         "some of it is free. `paddock clean` removes what may go; what jobs have written is in /home/x/outputs, and "
          "`paddock dataset rm NAME` deletes data"),
         (2**30, True, "the disk that holds /home/x is mounted read-only, so nothing is recorded: mount it writable "
          "(see dmesg for why), or name another directory in PADDOCK_HOME"),

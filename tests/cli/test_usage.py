@@ -58,6 +58,8 @@ spec:
         (["nodes"], "`paddock status` shows what the cluster runs on, `paddock queue` what of it is free"),
         (["simulate"], "`paddock rehearse job.yaml` starts all ranks of a cluster's job on this machine"),
         (["squeue", "-u", "me"], "there is no verb 'squeue': `paddock queue` lists what runs and what waits for room"),
+        (["prune"], "there is no verb 'prune': `paddock clean --dry-run` shows what takes room on the disk"),
+        (["clean", "everything"], "'everything' is not one of 'environments', 'images', 'caches', 'outputs', 'logs'"),
         (["queue", "-o", "yaml"], "'yaml' is not one of"),
         (["job.yaml"], "there is no verb 'job.yaml': `paddock run job.yaml` runs a manifest"),
         (["train.py", "--name", "a b"], "`paddock run -- python train.py --name 'a b'` runs a script"),

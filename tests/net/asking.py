@@ -123,6 +123,7 @@ _READS = re.compile("being read from the logs|正在从日志中读取")
 _JOB = re.compile(r"/jobs/[^/]+/[^/]+/[^/?]+")
 """The address of a job, which stands in each link of its pages."""
 _MASKS: Mapping[str, str] = {
+    r"(paddock \d+\.\d+\.\d+)\+g[0-9a-f]{8}": r"\1",
     r"127\.0\.0\.1:\d+": "127.0.0.1:PORT", r"csrf=[^&\s]+": "csrf=TOKEN",
     r"(\.tar\.gz(?:: |：))[\d.]+ KiB": r"\1N KiB",
     r"(process |进程 )\d+(, |，)[\d.]+ [MG]iB": r"\1N\2N MiB", r"\d+\.\d+( s without an answer| 秒没有响应)": r"N\1",

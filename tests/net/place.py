@@ -34,13 +34,13 @@ from paddock.app.consoles.local import build_backend
 from paddock.app.home import Home, Lock, Running, write_running
 from paddock.app.kinds import apply_crds, build_crds, create_user_roles
 from paddock.app.local import build_settings
+from paddock.build import BUILD
 from paddock.console.server import Console
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call
 from paddock.kube.meta import Manifest, Resource
 from paddock.node.runtime.logs import NodeLogs
 from paddock.serving.loop import run
-from paddock.version import __version__
 from support.readers import Reader, reading
 
 T = TypeVar("T")
@@ -204,7 +204,7 @@ async def _open(home: Home, record: Record) -> AsyncIterator[Served]:
     server.application.middlewares.insert(0, _note(api, requests, away))
     with without_tls(home):
         await server.start()
-    write_running(home, Running(os.getpid(), server.url, record.now - 3600, __version__, "4 cores", "bubblewrap"))
+    write_running(home, Running(os.getpid(), server.url, record.now - 3600, BUILD, "4 cores", "bubblewrap"))
     served = Served(home, record, api, asyncio.get_running_loop(), requests, away)
     try:
         yield served

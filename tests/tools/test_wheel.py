@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pytest
 
+from paddock.build import BUILD
 from paddock.version import __version__
 from support.programs import lack, need
 
@@ -174,7 +175,7 @@ def test_each_module_of_the_repository_is_in_the_wheel(wheel: Path) -> None:
 @pytest.mark.parametrize("installer", INSTALLERS)
 def test_an_installed_paddock_works_away_from_the_repository(installer: str, wheel: Path, tmp_path: Path) -> None:
     with install(wheel, installer, tmp_path) as paddock:
-        assert paddock("--version") == f"paddock {__version__}\n"
+        assert paddock("--version") == f"paddock {BUILD}\n"
         assert re.search("[\u4e00-\u9fff]{2}", paddock("--help", LC_ALL="zh_CN.UTF-8"))
         assert paddock("validate", str(shutil.copy(DEMO, paddock.directory))).endswith("no problems\n")
         paddock("up")

@@ -22,6 +22,7 @@ SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("rehearse", "a job of a cluster, here, for two steps"),
             ("python", "`paddock.run` and `paddock.train`"),
             ("console", "every job in the browser"),
+            ("upgrade-and-uninstall", "what a new version does to jobs, disk space, and how all of it goes"),
         ),
     ),
     (

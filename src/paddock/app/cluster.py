@@ -32,6 +32,7 @@ from paddock.app.idle_jobs import IdleJobs, ask_prometheus
 from paddock.app.notices import Poster, build_notices
 from paddock.app.own_accounts import find_account
 from paddock.app.prometheus import Address as PrometheusAddress
+from paddock.build import BUILD
 from paddock.client.client import Client
 from paddock.client.credentials import open_credentials
 from paddock.client.errors import ConfigError, PluginError
@@ -61,7 +62,6 @@ from paddock.operator.operator import Operator
 from paddock.operator.passes import Passes
 from paddock.operator.readings import Readings
 from paddock.operator.sharing import Sharing
-from paddock.version import __version__
 
 T = TypeVar("T")
 
@@ -157,7 +157,7 @@ def build_lease_annotations(options: Options) -> dict[str, str]:
         "ownAccounts": sorted(map(str, options.own_accounts)),
         **({"shards": options.shards} if options.shards > 1 else {}),
     }
-    return {VERSION_ANNOTATION: __version__, SETTINGS_ANNOTATION: json.dumps(settings)}
+    return {VERSION_ANNOTATION: BUILD, SETTINGS_ANNOTATION: json.dumps(settings)}
 
 
 def _build_election(api: Api, options: Options, measures: Prometheus) -> Election | Sharing | None:
@@ -349,7 +349,7 @@ async def _serve(config: Config, options: Options) -> None:
     stop = asyncio.Event()
     install_signal_handlers(stop)
     options = replace(options, account=find_account(config))
-    measures = Prometheus(__version__)
+    measures = Prometheus(BUILD)
     clock, watches = ServerClock(), Watches(on_end=measures.watch_ended, on_refusal=RefusalLog(options.kinds).tell)
     async with (
         LoopThread("lease") as thread,
@@ -386,7 +386,7 @@ def _describe_start(config: Config, options: Options, version: str) -> str:
     by = f" and the scheduler {options.gang_scheduler}" if options.gang_scheduler else ""
     groups = f", gangs by {options.pod_groups.qualified}{by}" if options.pod_groups else ""
     fetched = f", datasets by {options.datasets.image}" if options.datasets else ""
-    return f"paddock {__version__} serves {kinds} in {where} of {config.server} (Kubernetes {version}){groups}{fetched}"
+    return f"paddock {BUILD} serves {kinds} in {where} of {config.server} (Kubernetes {version}){groups}{fetched}"
 
 
 async def _fetch_version(client: Client, config: Config) -> str:

@@ -51,8 +51,8 @@ def explain_disk(disk: Disk, outputs: Path) -> Phrase | None:
     if disk.free < FULL_BELOW:
         return phrase(
             "the disk that holds {path} is full ({free} of {size} free): nothing is recorded until some of it is free. "
-            "Delete what you no longer need: what jobs have written is in {outputs}, and `paddock dataset rm NAME` "
-            "deletes data",
+            "`paddock clean` removes what may go; what jobs have written is in {outputs}, and `paddock dataset rm "
+            "NAME` deletes data",
             path=str(disk.path), free=format_bytes(disk.free), size=format_bytes(disk.size), outputs=str(outputs),
         )  # fmt: skip
     return None

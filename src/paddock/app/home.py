@@ -9,7 +9,8 @@
     <home>/datasets        the files of datasets (`paddock.datasets.directories`)
     <home>/history         the records of what ran (`paddock.history`); its logs lie in <home>/node/pods
 
-<home> is $PADDOCK_HOME, else $XDG_STATE_HOME/paddock, else ~/.local/state/paddock. Caches are $XDG_CACHE_HOME/paddock.
+<home> is $PADDOCK_HOME, else $XDG_STATE_HOME/paddock, else ~/.local/state/paddock. Caches are $XDG_CACHE_HOME/paddock;
+<cache>/homes has a file for each home whose cluster has used them, named by a digest, with the home's path.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import fcntl
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -126,6 +128,24 @@ def create(home: Home) -> None:
             probe.flush()
     except OSError as error:
         raise _explain_unwritable(home, error) from error
+
+
+def note_home(home: Home) -> None:
+    """Notes in the cache that this home uses it: who cleans up there asks each of them what it needs."""
+    from hashlib import sha256  # late: only a start needs it
+
+    note = home.cache / "homes" / sha256(os.fsencode(home.root)).hexdigest()[:16]
+    with suppress(OSError):  # a full disk, or a cache that is read-only, starts a cluster too
+        if not note.exists():
+            note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            note.write_bytes(os.fsencode(home.root))
+
+
+def list_homes(home: Home) -> list[Path]:
+    """The homes that have noted themselves in the cache."""
+    with suppress(OSError):
+        return [Path(os.fsdecode(each.read_bytes())) for each in (home.cache / "homes").iterdir()]
+    return []
 
 
 def explain_full_disk(home: Home) -> Phrase | None:

@@ -53,7 +53,7 @@ def start(home: homes.Home, *, port: int = 0, sandbox: str = "auto", idle: float
     if killed is not None and sandbox == "auto":
         sandbox = killed.sandbox
     while True:
-        running = _wait_until_ready(home, begun) if homes.is_up(home) else None
+        running = wait_until_ready(home, begun) if homes.is_up(home) else None
         if running is not None:
             return Started(running, 0.0, fresh=False)
         homes.create(home)
@@ -109,7 +109,7 @@ def _wait_for_exit(process: subprocess.Popen[bytes]) -> int | None:
     return None
 
 
-def _wait_until_ready(home: homes.Home, begun: float) -> homes.Running | None:
+def wait_until_ready(home: homes.Home, begun: float) -> homes.Running | None:
     """The cluster that another process is starting, once it is ready; None if it ended. Raises `StartError`."""
     while homes.is_up(home):
         running = homes.find_running(home)
@@ -182,7 +182,7 @@ def _stop_process(home: homes.Home) -> bool:
     """Whether a cluster was running. The one that holds the lock may have ended by itself meanwhile, or have been
     killed, with threads that have yet to end."""
     deadline = time.monotonic() + STOP_SECONDS
-    running = _wait_until_ready(home, time.monotonic())
+    running = wait_until_ready(home, time.monotonic())
     if running is None:
         return False
     with suppress(ProcessLookupError):

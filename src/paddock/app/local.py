@@ -41,6 +41,7 @@ from paddock.app.ports import ListeningPorts
 from paddock.app.running_logs import RunningLogs
 from paddock.app.surroundings import RunSurroundings, build_machine, read_driver
 from paddock.app.trainer_reports import TrainerReports
+from paddock.build import BUILD
 from paddock.controllers.clock import LocalClock
 from paddock.datasets.library import Datasets
 from paddock.environments.library import Environments
@@ -65,7 +66,6 @@ from paddock.operator.operator import Operator
 from paddock.operator.readings import Readings
 from paddock.serving.garbage import collect_seldom
 from paddock.serving.open_files import raise_limit
-from paddock.version import __version__
 
 log = logging.getLogger("paddock.cluster")
 
@@ -226,7 +226,7 @@ class LocalCluster:
             os.getpid(),
             self.server.url,
             time.time(),
-            __version__,
+            BUILD,
             describe(self.machine),
             self.sandbox.name,
             self.sandbox.problem,
@@ -323,6 +323,7 @@ async def serve(home: homes.Home, options: Options, notify: Callable[[dict[str, 
         notify({"error": explain_failure(error)})
         return 1
     homes.write_running(home, running)
+    homes.note_home(home)
     (home.root / "port").write_text(running.url.rpartition(":")[2])
     notify({"ready": True})
     log.info("serving %s (%s; pods in %s)", running.url, running.machine, running.sandbox)

@@ -26,7 +26,6 @@ from paddock.cli.help import click_in_language, translate_error
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.streams import drop_output, print_line
 from paddock.cli.verb import VerbGroup
-from paddock.version import __version__
 from paddock.words.catalogues import translate
 
 if TYPE_CHECKING:
@@ -85,6 +84,7 @@ VERBS: dict[str, Listed] = {
     "delete": Listed("End a job and remove it", Where.ANYWHERE),
     "env": Listed("Environments: which Python and packages an image stands for", Where.ANYWHERE),
     "dataset": Listed("Datasets: data that is fetched once and mounted by jobs", Where.ANYWHERE),
+    "clean": Listed("Free disk space: what may go, and how much comes free", Where.LOCAL),
     "up": Listed("Start the local cluster and keep it up", Where.LOCAL),
     "down": Listed("Stop the local cluster and everything it runs", Where.LOCAL),
     "status": Listed("Whether the local cluster is up, and what it runs on", Where.ANYWHERE),
@@ -153,12 +153,27 @@ class Verbs(VerbGroup):
         return super().resolve_command(context, arguments)
 
 
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        from paddock.build import BUILD  # late: every verb imports this module
+
+        print_line(f"paddock {BUILD}")
+        context.exit()
+
+
 @click.command(
     cls=Verbs,
     subcommand_metavar="VERB …",
     context_settings={"max_content_width": 110},
 )
-@click.version_option(__version__, "--version", message="paddock %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
 @partial(context_options, variable=None)
 @click.pass_context
 def cli(context: click.Context) -> None:

@@ -98,6 +98,10 @@ _ROWS: tuple[tuple[tuple[str, ...], Phrase], ...] = (
         phrase("`paddock get env` lists environments, `paddock env --help` says how one is made"),
     ),
     (
+        ("prune", "gc", "cleanup", "clear", "purge", "du", "df", "disk"),
+        phrase("`paddock clean --dry-run` shows what takes room on the disk, `paddock clean` removes what may go"),
+    ),
+    (
         ("edit", "patch", "scale"),
         phrase(
             "change the file and `paddock run` it again, or change a running job with kubectl (`export "

@@ -8,6 +8,8 @@
 
 The venv is relocatable (its scripts find their interpreter beside themselves), so one rename publishes it. A stamp file
 in the directory records each check that it passed: environments that share a directory may have different checks.
+Another, `.wanted-NAME`, records each Environment that was built by it for a pod or on request: any other with the same
+content only finds the directory there.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -62,6 +65,11 @@ def check_stamp(directory: Path, definition: Definition) -> Path:
     return directory / f".passed-{build_check_key(definition)}"
 
 
+def wanted_note(directory: Path, name: str) -> Path:
+    """The file that is there if a pod or a request has wanted the Environment of this name in this directory."""
+    return directory / f".wanted-{name}"
+
+
 def read_pythons(root: Path, definition: Definition) -> str:
     """The specifier of the interpreters that a definition's packages allow, as noted by an earlier build; empty
     without one."""
@@ -91,20 +99,38 @@ def _pythons_file(root: Path, definition: Definition) -> Path:
     return root / f"{build_key(definition, (), this_platform())}.pythons"
 
 
-def remove(root: Path, key: str) -> bool:
-    """Removes the directory and its log; False if it is being built."""
+_NAME = re.compile(r"([0-9a-f]{8,64})(\.building-.*)?")
+
+
+def list_keys(root: Path) -> list[str]:
+    """The keys of which there are files: a built directory, or what an interrupted build or removal has left."""
+    try:
+        found = (match[1] for path in root.iterdir() if path.is_dir() and (match := _NAME.fullmatch(path.name)))
+        return sorted(set(found))
+    except OSError:
+        return []
+
+
+def list_paths(root: Path, key: str) -> list[Path]:
+    """What lies on the disk of a key, without its lock: the lock's file stays, as another process may wait for it."""
+    return [
+        path for path in (root / key, *root.glob(f"{key}.building-*"), root / f"{key}.log") if os.path.lexists(path)
+    ]
+
+
+@contextmanager
+def locked(root: Path, key: str) -> Iterator[bool]:
+    """Holds the lock of a key; False while another process builds, or removes it. Raises OSError."""
     if not re.fullmatch(r"[0-9a-f]{8,64}", key):
         raise ValueError(f"{key!r} is no key of a built directory")
-    lock = root / f"{key}.lock"
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    # The lock's file stays: another process may wait for it.
+    descriptor = os.open(root / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(root / key, ignore_errors=True)
-        (root / f"{key}.log").unlink(missing_ok=True)
-        return True
-    except BlockingIOError:
-        return False
+        held = True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            held = False
+        yield held
     finally:
         os.close(descriptor)
 

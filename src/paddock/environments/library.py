@@ -8,7 +8,8 @@ A failed build is not retried by itself, as it would fail again. These retry it:
 `BUILD_REQUESTED`; a change of the machine that it may depend on (`environments.circumstances`); and, unless the
 definition is at fault, the first pod of another job, as its user may have fixed something.
 
-Rule: `resolve` never waits. Its only disk access: does a usable environment still exist? `environments.builder` builds.
+Rule: `resolve` never waits. Its only disk access: does a usable environment still exist, and a note once for each job
+that wants it. `environments.builder` builds.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,7 @@ from paddock.environments.answers import Answer, Preparing, Unavailable
 from paddock.environments.builder import Builder
 from paddock.environments.circumstances import BuildCircumstances, Circumstances
 from paddock.environments.definition import BUILD_REQUESTED, PROGRAMS, Definition, read_definition
-from paddock.environments.directories import Built
+from paddock.environments.directories import Built, wanted_note
 from paddock.environments.failures import BuildFailed, Fault
 from paddock.environments.images import choose, read_path
 from paddock.environments.progress import Progress
@@ -168,6 +170,8 @@ class Environments:
         new = requester not in entry.requesters
         entry.requesters.add(requester)
         if entry.task is not None or (isinstance(entry.state, Usable) and _is_on_disk(entry.state)):
+            if new:
+                _note_wanted(entry)
             return
         if isinstance(entry.state, Failed) and not (new and entry.state.fault is not Fault.DEFINITION):
             return
@@ -176,15 +180,16 @@ class Environments:
         self._start(entry)
 
     async def _watch_circumstances(self) -> None:
-        """Reset failures whose circumstances have changed. A pod that still waits then requests the build again."""
+        """Reset failures whose circumstances have changed, and environments whose files were removed. A pod that still
+        waits then requests the build again."""
         while True:
             await asyncio.sleep(_CIRCUMSTANCES_SECONDS)
             failed = [entry for entry in self._entries.values() if isinstance(entry.state, Failed)]
             now = self._build_circumstances.read() if failed else ()
-            for entry in failed:
-                if entry.circumstances != now:
-                    entry.build_wanted = False
-                    self._set_state(entry, Unbuilt())
+            changed = [entry for entry in failed if entry.circumstances != now]
+            for entry in (*changed, *filter(_is_removed, self._entries.values())):
+                entry.build_wanted = False
+                self._set_state(entry, Unbuilt())
 
     def _start(self, entry: _Entry) -> None:
         task = asyncio.get_running_loop().create_task(self._work(entry))
@@ -196,6 +201,7 @@ class Environments:
         """Read the directory on disk, or build if requested. Every outcome is a state; nothing is raised."""
         try:
             self._set_state(entry, await self._find_or_build(entry))
+            _note_wanted(entry)
         except BuildFailed as failure:
             self._set_failed(entry, failure.message, failure.fault)
         except Exception as error:
@@ -269,6 +275,18 @@ def _requester(pod: Manifest) -> str:
     """The UID of the pod's controller, or of the pod: all pods of a job count as one requester."""
     owner = controller_of(pod)
     return str(owner.get("uid")) if owner else uid_of(pod)
+
+
+def _note_wanted(entry: _Entry) -> None:
+    """Once for each wish: who cleans up is told that the files are this Environment's, and not only found by it."""
+    if entry.build_wanted and isinstance(entry.state, Usable) and entry.state.directory:
+        note = wanted_note(Path(entry.state.directory), entry.definition.name)
+        with suppress(OSError):  # a full disk
+            note.touch()
+
+
+def _is_removed(entry: _Entry) -> bool:
+    return entry.task is None and isinstance(entry.state, Usable) and not _is_on_disk(entry.state)
 
 
 def _is_on_disk(state: Usable) -> bool:

@@ -285,6 +285,7 @@ class Keeper:
             return await self._tidy()
 
     async def _tidy(self) -> int:
+        self._forget_removed()
         pods = await asyncio.to_thread(self._survey)
         for uid, (logs, _) in pods.items():
             if uid not in self._records:
@@ -305,6 +306,13 @@ class Keeper:
         used = {digest for each in self._records.values() for digest in each.surroundings.packages.values()}
         await asyncio.to_thread(drop_unused, self._files.records, used, time.time())
         return len(plan.runs)
+
+    def _forget_removed(self) -> None:
+        """Who cleans up has removed the records of runs that nothing can happen to any more."""
+        for uid, record in list(self._records.items()):
+            over = record.deleted is not None and uid not in self._unwritten and uid not in self._settling
+            if over and not path_of(self._files.records, record).exists():
+                del self._records[uid]
 
     def _survey(self) -> dict[str, tuple[list[PodLogs], int]]:
         """The logs of each run by its UID, and the bytes that they take."""

@@ -283,8 +283,8 @@ def build_mending_steps(message: str) -> list[Step]:
     if command := read_command(message):
         return [Step("{mend}", {"mend": command})]
     if lacks_space(message):
-        said = phrase("{command}  # how large each one is: `paddock env rm NAME --files` frees its space")
-        return [Step("paddock env list", sentence=said)]
+        said = phrase("{command}  # what may go, and how much comes free: `paddock clean` removes it")
+        return [Step("paddock clean --dry-run", sentence=said)]
     return []
 
 

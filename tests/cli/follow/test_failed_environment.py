@@ -95,10 +95,10 @@ MENDED = f"{AGAIN}  # after /p/requirements.txt is mended: it is read again"
         ("machine", "x 1 could not be built: its own build script failed; choose a version that has a wheel",
          [f"next: {MENDED}"]),
         ("machine", "the disk is full: free some space where /c is, or set XDG_CACHE_HOME to a directory with more",
-         ["next: paddock env list  # how large each one is: `paddock env rm NAME --files` frees its space",
+         ["next: paddock clean --dry-run  # what may go, and how much comes free: `paddock clean` removes it",
           f"then: {AGAIN}"]),
         ("machine", "paddlepaddle needs at least 2 GiB on the disk, and 1 GiB are free where /c is: free some space",
-         ["next: paddock env list  # how large each one is: `paddock env rm NAME --files` frees its space",
+         ["next: paddock clean --dry-run  # what may go, and how much comes free: `paddock clean` removes it",
           f"then: {AGAIN}"]),
         ("definition", "spec.requirements: there is no six==99: change the version; `pip index versions six` lists "
          "those that exist", ["next: pip index versions six", f"then: {MENDED}"]),

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from paddock.build import BUILD
 from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.operators import fetch_installed, fetch_leaders
 from paddock.cli.cluster.others import fetch_others
@@ -26,7 +27,6 @@ from paddock.kube.errors import Forbidden
 from paddock.kube.meta import NODES, Manifest, Resource
 from paddock.kube.quantities import format_quantity, read_amounts
 from paddock.kube.times import Moment
-from paddock.version import __version__
 from paddock.views.operators import Installed, Leader, explain_no_operator
 from paddock.views.phases import show_phase
 from paddock.words.formats import format_of
@@ -64,7 +64,7 @@ async def _fetch_facts(place: Cluster, namespace: str) -> dict[str, Any]:
         "context": place.config.context,
         "namespace": namespace,
         "kubernetes": str(version.get("gitVersion")),
-        "paddock": __version__,
+        "paddock": BUILD,
         "kinds": [each.qualified for each in served],
         **build_operators(leaders, namespace, place.flags.kubectl, time.time(), installed),
         **others,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from paddock.build import BUILD
 from paddock.install.deployment import DEPLOYMENT
 from paddock.install.rights import LEASE
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import DEPLOYMENTS, LEASES, Manifest, Resource
 from paddock.kube.times import Moment
-from paddock.version import __version__
 from paddock.views.flags import Flags
 from paddock.views.operators import Installed, Leader, build_name, explain_no_operator, read_installed, read_leader
 from paddock.words.phrases import Phrase, phrase
@@ -81,4 +81,4 @@ async def fetch_versions(api: Api, namespace: str, now: Moment) -> Phrase:
     operator: Phrase | str = ", ".join(str(build_name(each)) for each in alive)
     if not alive:
         operator = phrase("not known") if leaders is None else phrase("none")
-    return phrase("this command is paddock {version}; the operator: {operator}", version=__version__, operator=operator)
+    return phrase("this command is paddock {version}; the operator: {operator}", version=BUILD, operator=operator)

@@ -26,7 +26,6 @@ from paddock.jobs.names import output_name
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import uid_of
 from paddock.kube.times import Moment
-from paddock.version import __version__
 from paddock.views.flags import LOCAL, Flags
 from paddock.views.manager import explain_manager
 from paddock.views.stored import StoredJob, read_stored
@@ -133,16 +132,8 @@ class Local:
                     wanted=sandbox, sandbox=running.sandbox,
                 )
             )  # fmt: skip
-        if started.fresh:
-            for said in explain_started(started):
-                print_notice(localized(said))
-        elif running.version != __version__:
-            said = phrase(
-                "the cluster that is up is of paddock {version}, this is {own}: after `paddock down` the next command "
-                "starts one of this version",
-                version=running.version,
-                own=__version__,
-            )
+        other = explain_other_version(running.version)
+        for said in explain_started(started) if started.fresh else filter(None, [other]):
             print_notice(localized(said))
 
     def read_config(self) -> Config:
@@ -203,6 +194,20 @@ class Local:
         """The cluster's process has the environment of the command that started it."""
         running = read_running(self.home)
         return launch.find_other_settings(running.pid, os.environ) if running else []
+
+
+def explain_other_version(version: str) -> Phrase | None:
+    """That the cluster which is up is of another version than this command; None if it is not."""
+    from paddock.build import BUILD  # late: what asks a context needs none
+
+    if version == BUILD:
+        return None
+    return phrase(
+        "the cluster that is up is of paddock {version}, this is {own}: after `paddock down` the next command starts "
+        "one of this version, and unfinished jobs begin a new attempt",
+        version=version,
+        own=BUILD,
+    )
 
 
 async def _waits(client: Client, job: StoredJob) -> bool:

@@ -27,6 +27,7 @@ from paddock.app.bundles.collect import (
 )
 from paddock.app.bundles.contents import FORMAT, Bundle, Head, JobName, Place, Room, write_shortage
 from paddock.app.history import Kept
+from paddock.build import BUILD
 from paddock.cli.cluster.lookup import NoJob, fetch_job
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.rooms import fetch_rooms
@@ -36,7 +37,6 @@ from paddock.jobs.sentences.waiting_phrases import SHORTAGE
 from paddock.kube.kueue import WORKLOADS
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import format_time
-from paddock.version import __version__
 from paddock.views.rooms import UNSEEN_RIGHTS, explain_unseen
 from paddock.views.workloads import find_workload, waits_for_queue
 from paddock.words.shortage import Shortage
@@ -96,7 +96,7 @@ async def make_bundle(client: PodApi, place: ClusterChoice, where: Place, namesp
     if place.kept is None:
         await add_pod_logs(client, found, name.uid)
     machine = await _look_at_machine(local=where.local)
-    return _build(found, Head(FORMAT, __version__, now, name, where, machine, room=room))
+    return _build(found, Head(FORMAT, BUILD, now, name, where, machine, room=room))
 
 
 async def _look_at_room(client: PodApi, place: ClusterChoice, stored: StoredJob) -> Room | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from paddock.app.programs import explain_images
 from paddock.app.submitted.lacking import plan_lacking
 from paddock.app.why_not import build_wanted, fetch_awaited, plan_hold, plan_images, plan_why_not, without_claims
+from paddock.build import BUILD
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.terminal import stdout
@@ -30,7 +31,6 @@ from paddock.node.scheduler.pod_request import read_request
 from paddock.node.scheduler.shortage import find_shortage
 from paddock.submission.documents import Checked
 from paddock.submission.missing_secrets import read_brought
-from paddock.version import __version__
 from paddock.views.flags import LOCAL, Flags, build_next
 from paddock.views.rooms import LIVE_PODS, Rooms, needs_all, read_rooms, with_shortage
 from paddock.views.steps import build_steps
@@ -175,7 +175,7 @@ async def _list(client: Client, kind: Resource, namespace: str = "", fields: str
 _COMPUTED = phrase(
     "computed by this command, paddock {version}, from the nodes and pods that it may read: the cluster's own "
     "scheduler decides",
-    version=__version__,
+    version=BUILD,
 )
 
 

@@ -18,6 +18,7 @@ from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.questions import ask
 from paddock.cli.output.streams import print_notice
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.verb import Verb
@@ -142,14 +143,8 @@ def _ask(found: Sequence[StoredJob], *, yes: bool) -> None:
             )
         )
     question = counted("delete this job?", "delete these {count} jobs?", count=len(found))
-    stderr().print(f"{localized(question)} [y/N]", end=" ")
-    if not is_yes(sys.stdin.readline()):
+    if not ask(question):
         raise Failed(phrase("nothing was deleted"))
-
-
-def is_yes(answer: str) -> bool:
-    """An empty answer, and the end of the input, are none. Pure."""
-    return answer.strip().lower() in ("y", "yes")
 
 
 async def _delete(client: Client, place: ClusterChoice, found: Sequence[StoredJob], *, now: bool, wait: bool) -> None:

@@ -25,7 +25,8 @@ from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import explain_near, fetch_all
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import ClusterChoice
-from paddock.cli.cluster.session import home, run_with_client
+from paddock.cli.cluster.session import home, run, run_with_client
+from paddock.cli.output.freed import explain_freed
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.rows import (
     CLAIM_LIST_HEADER,
@@ -58,7 +59,6 @@ from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.kube.errors import AlreadyExists, NotFound
 from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, annotations_of, name_of
 from paddock.kube.nearness import nearest
-from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_time
 from paddock.views.environment_users import name_users, read_plan, read_users
 from paddock.views.environments import read_environment_row
@@ -317,8 +317,8 @@ def _explain_seed(before: Manifest, after: Manifest) -> list[Phrase]:
         return []
     return [
         phrase(
-            "it comes with Paddock and is yours from now on: a newer Paddock leaves it as it is; after `paddock env rm "
-            "{name}` the next cluster has the original",
+            "{name} comes with Paddock: from now on it stays as you have changed it, also when a newer Paddock brings "
+            "another. `paddock env rm {name}` takes the change back: the next start of the cluster makes the original",
             name=name_of(before),
         )
     ]
@@ -415,43 +415,72 @@ async def fetch_environment(api: Api, name: str) -> Manifest:
 
 @command.command(name="rm")
 @click.argument("name", metavar="NAME", shell_complete=complete_environments)
-@click.option("--files", is_flag=True, help="What was built from it as well.")
+@click.option("--files", is_flag=True, hidden=True)  # what was built goes anyway; scripts have it
 @namespace_option
 @click.pass_context
-def rm(context: click.Context, name: str, files: bool, namespace: str) -> None:
-    """Remove an environment that no unfinished job needs. What was built is kept for the next one of equal content.
+def rm(context: click.Context, name: str, files: bool, namespace: str) -> int:
+    """Remove an environment that no unfinished job needs, and what was built from it. A job that needs it again, as of
+    `paddock history`, has it built anew.
 
     \b
     paddock env rm mine
-    paddock env rm mine --files
     paddock env rm env-3f2a9c01de77 --context prod    a claim that no job mounts
+
+    The cluster may be up or down, and is not started. `paddock clean` removes the files of all that nobody uses.
     """
     if is_chosen(context):
         _remove_claim(name, namespace)
-        return
+        return 0
+    return run(_remove_environment(home(), name))
 
-    async def work(client: Client, place: ClusterChoice) -> list[Phrase]:
-        environment = await fetch_environment(client, name)
-        others = [each for each in (await client.list(ENVIRONMENTS)).items if name_of(each) != name]
-        jobs, pods = await fetch_all(client, KINDS, ""), (await client.list(PODS)).items
-        if users := read_users([environment, *others], starmap(read_plan, jobs), pods).get(name):
+
+async def _remove_environment(place: Home, name: str) -> int:
+    """Removes the object, then its files. Returns the exit code: 1 if files stay that could not be removed."""
+    from paddock.app.cleaning.removal import remove
+    from paddock.app.cleaning.things import Held, find_environment
+    from paddock.cli.cluster.uses import fetch_needs, reach
+    from paddock.environments.definition import read_definition
+    from paddock.environments.directories import forget_pythons
+
+    async with reach(place) as api:
+        if api is None:
             raise UserError(
-                phrase(
-                    "environment {name} is in use by {user}: it can be removed when that has ended",
-                    name=name,
-                    user=name_users(users),
-                )
+                phrase("there is no environment {name}: the cluster has never been started", name=repr(name))
             )
-        await client.delete(ENVIRONMENTS, "", name)
-        removed = _remove_files(home(), environment, others, files)
-        if SEED in annotations_of(environment):
-            return [phrase("it comes with Paddock, and will be there again when the cluster is started anew"), *removed]
-        return removed
-
-    said = run_with_client(work)
-    stdout().print(localized(phrase("{object} deleted", object=f"environment/{name}")))
-    for line in said:
+        environment = await fetch_environment(api, name)
+        await _refuse_used(api, environment)
+        needs = await fetch_needs(place, api)
+        await api.delete(ENVIRONMENTS, "", name)
+    forget_pythons(place.cache / "environments", read_definition(environment))
+    key = str((environment.get("status") or {}).get("key") or "")
+    files = find_environment(place, name, key, needs) if key else None
+    problem = remove(place, files) if files is not None and not isinstance(files, Held) else None
+    deleted = phrase("{object} deleted", object=f"environment/{name}")
+    notes = [phrase("it comes with Paddock, and will be there again when the cluster is started anew")]
+    notes = notes if SEED in annotations_of(environment) else []
+    if isinstance(files, Held):
+        deleted = phrase("{deleted}; its files are kept: {why}", deleted=deleted, why=files.why)
+    elif files is not None and files.paths and problem is None:
+        freed, *more = explain_freed(files.weight)
+        deleted, notes = phrase("{deleted}; {freed}", deleted=deleted, freed=freed), [*more, *notes]
+    stdout().print(localized(deleted))
+    for line in [*([problem] if problem else []), *notes]:
         stderr().print(localized(line))
+    return 1 if problem else 0
+
+
+async def _refuse_used(api: Api, environment: Manifest) -> None:
+    """Raises `UserError` if an unfinished job or pod runs in it, or will."""
+    name = name_of(environment)
+    jobs, pods = await fetch_all(api, KINDS, ""), (await api.list(PODS)).items
+    if users := read_users((await api.list(ENVIRONMENTS)).items, starmap(read_plan, jobs), pods).get(name):
+        raise UserError(
+            phrase(
+                "environment {name} is in use by {user}: it can be removed when that has ended",
+                name=name,
+                user=name_users(users),
+            )
+        )
 
 
 def _remove_claim(name: str, namespace: str) -> None:
@@ -462,24 +491,3 @@ def _remove_claim(name: str, namespace: str) -> None:
 
     run_with_client(work)
     stdout().print(localized(phrase("{object} deleted", object=f"persistentvolumeclaim/{name}")))
-
-
-def _remove_files(place: Home, environment: Manifest, others: Sequence[Manifest], files: bool) -> list[Phrase]:
-    from paddock.environments.definition import read_definition
-    from paddock.environments.directories import forget_pythons, remove
-
-    if files:
-        forget_pythons(place.cache / "environments", read_definition(environment))
-    status = environment.get("status") or {}
-    key, path = str(status.get("key") or ""), str(status.get("path") or "")
-    if not key:
-        return []
-    size = format_bytes(status.get("sizeBytes") or 0)
-    sharing = [name_of(each) for each in others if (each.get("status") or {}).get("key") == key]
-    if sharing:
-        return [phrase("its files are kept: environment {name} has the same", name=sharing[0])] if files else []
-    if not files:
-        return [phrase("its files are kept, {size} in {path}: with --files they are removed", size=size, path=path)]
-    if not remove(place.cache / "environments", key):
-        return [phrase("its files are kept: they are being built at this moment, in {path}", path=path)]
-    return [phrase("its files are removed: {size} in {path}", size=size, path=path)]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from paddock.app.home import UNSANDBOXED, Home, explain_full_disk, find_running
+from paddock.build import BUILD
 from paddock.cli.cluster.options import namespace_option
-from paddock.cli.cluster.places import Cluster, Local
+from paddock.cli.cluster.places import Cluster, Local, explain_other_version
 from paddock.cli.cluster.session import choose_place, connect, home, run
 from paddock.cli.help import columns
 from paddock.cli.output.language import localized
@@ -48,6 +51,8 @@ def command(output: str, namespace: str) -> int:
     place = home()
     running = find_running(place)
     facts = run(_facts(place, running)) if running else {"up": False}
+    orphans = _find_orphans(place)
+    facts |= {"client": BUILD, "unnamedEnvironments": list(map(str, orphans))}
     if output == "json":
         print_line(write_json(facts | {"home": str(place.root)}, indent=2))
     elif running:
@@ -60,7 +65,33 @@ def command(output: str, namespace: str) -> int:
         stdout().print(localized(said))
         if (full := explain_full_disk(place)) is not None:
             stdout().print(localized(full))
+        if orphans:
+            stdout().print(localized(explain_orphans(orphans)))
     return 0 if running else 1
+
+
+def _find_orphans(place: Home) -> list[Path]:
+    """The built directories that no Environment has. The cluster is not started to look."""
+    from paddock.environments.directories import list_keys
+
+    if not list_keys(place.cache / "environments"):
+        return []
+    from paddock.app.cleaning.things import list_orphans
+    from paddock.cli.cluster.uses import fetch_all_needs
+
+    return list_orphans(place, run(fetch_all_needs(place)))
+
+
+def explain_orphans(orphans: Sequence[Path]) -> Phrase:
+    """What takes room in the cache though no Environment has it, and what removes it."""
+    from paddock.app.cleaning.weights import read_links, weigh
+
+    return counted(
+        "{count} built environment in {path} has no name any more ({size} come free): `{command}` removes it",
+        "{count} built environments in {path} have no name any more ({size} come free): `{command}` removes them",
+        count=len(orphans), path=str(orphans[0].parent), size=format_bytes(weigh(read_links(orphans)).frees),
+        command="paddock clean environments",
+    )  # fmt: skip
 
 
 async def _facts(place: Home, running: Running) -> dict[str, Any]:
@@ -110,14 +141,18 @@ def _print(place: Home, running: Running, facts: dict[str, Any]) -> None:
     if running.sandbox == UNSANDBOXED:
         machine = phrase("{machine}; pods without a sandbox, with all your rights", machine=Foreign(running.machine))
     full = explain_full_disk(place)
+    other = explain_other_version(running.version)
+    orphans = [Path(each) for each in facts["unnamedEnvironments"]]
     lines = {
         phrase("embedded cluster:"): localized(said),
         phrase("serves:"): localized(serves),
+        **({phrase("version:"): localized(other)} if other is not None else {}),
         **({phrase("console:"): running.console} if running.console else {}),
         phrase("machine:"): localized(machine),
         phrase("jobs:"): _counted(facts["jobs"]),
         phrase("pods:"): _counted(facts["pods"]),
         **({phrase("disk:"): localized(full)} if full is not None else {}),
+        **({phrase("cache:"): localized(explain_orphans(orphans))} if orphans else {}),
         **describe_report(facts),
         phrase("home:"): str(place.root),
         phrase("kubeconfig:"): str(place.kubeconfig),

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from paddock.build import BUILD
 from paddock.console.addresses import JOB
 from paddock.console.feed import Cache, Caches, Topic
 from paddock.console.heads import (
@@ -36,7 +37,6 @@ from paddock.kube.meta import (
     key_of,
 )
 from paddock.preflight import explain_problem
-from paddock.version import __version__
 from paddock.views.foresight import Foresight, foresee, tell_emptiness
 from paddock.views.manager import explain_manager
 from paddock.views.operators import Leader, explain_no_operator, read_leader
@@ -145,11 +145,9 @@ def _show_events(page: PageContext, found: Foresight | None) -> list[Mapping[str
 def _tell_versions(page: PageContext, leaders: Sequence[Leader] | None) -> Phrase:
     """Which program computed it, and which one would act."""
     if page.backend.local:
-        return phrase("computed here, by paddock {version}, which runs this cluster too", version=__version__)
+        return phrase("computed here, by paddock {version}, which runs this cluster too", version=BUILD)
     names = ", ".join(each.version or "?" for each in leaders or ()) or "?"
-    return phrase(
-        "computed here, by paddock {version}; the operator's version: {other}", version=__version__, other=names
-    )
+    return phrase("computed here, by paddock {version}; the operator's version: {other}", version=BUILD, other=names)
 
 
 SCREEN = Screen("plan", f"{JOB}/plan", phrase("Plan"), list_topics, build, every=EVERY)

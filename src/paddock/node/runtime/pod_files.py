@@ -160,19 +160,24 @@ def write_beneath(directory: Path, name: str, content: bytes, mode: int) -> None
 
 
 def remove_tree(path: Path) -> None:
+    """As `try_to_remove`; what cannot be removed stays, with one warning."""
+    if (problem := try_to_remove(path)) is not None:
+        _log.warning("%s cannot be removed: %s", path, problem.strerror)
+
+
+def try_to_remove(path: Path) -> OSError | None:
     """Removes a directory with everything in it, of any depth and any modes; a link itself, never what it leads to.
 
-    A missing path is no error. What cannot be removed stays, with one warning.
+    A missing path is no error. What cannot be removed stays; the first reason is returned.
     """
     try:
         parent = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        return
+        return None
     problems: list[OSError] = []
     with _closing(parent), _collecting(problems):
         _remove(parent, path.name, problems)
-    if problems and problems[0].errno != errno.ENOENT:
-        _log.warning("%s cannot be removed: %s", path, problems[0].strerror)
+    return next((each for each in problems if each.errno != errno.ENOENT), None)
 
 
 def _remove(parent: int, name: str, problems: list[OSError]) -> None:
