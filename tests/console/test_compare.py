@@ -15,9 +15,9 @@ from history.test_logs import write_log
 from paddock.app.home import Home
 from paddock.console.addresses import name_kind
 from paddock.console.screens.compared_runs import Wanted, name_jobs, read_wanted
+from paddock.history.comparison import Difference, find_differences
 from paddock.history.records import RunRecord, write_record
 from paddock.kube.meta import Manifest
-from paddock.views.comparison import Difference, find_differences
 from support.consoles import PADDLE, serve_console
 
 KIND = name_kind(PADDLE)

@@ -108,7 +108,7 @@ async def test_a_job_that_is_gone_has_all_its_runs_with_end_cause_metrics_code_a
     assert "Completed" in first and "took 42s" in first and "loss 2 best 1" in first and "step 2" in first
     assert "3f2a1c9" in first and "changed file" not in first
     assert "Failed" in second and "worker-0" in second and SCRIPT in second and "1 restart" in second
-    assert "3f2a1c9 and 1 changed file" in second and "--epochs=1 → --epochs=2" in second
+    assert "3f2a1c9 and 1 changed file" in second and "epochs 1 → 2" in second
     assert "python train.py --epochs=2" in second
     assert SCRIPT not in page
     assert "job deleted" in second and "job deleted" not in first

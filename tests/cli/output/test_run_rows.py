@@ -46,11 +46,11 @@ def test_a_row_says_how_long_it_took_and_how_it_ended(row: RunRow, took: str, en
 
 def test_a_row_says_what_changed_and_the_last_numbers() -> None:
     cells = build_cells(RunRow(FAILED, {"worker-0": {"epoch": 3, "step": 400, "loss": 0.1234567}}, BEFORE), 160.0)
-    assert cells[5:] == ["epoch 3 step 400 loss 0.1235", "", "spec.worker.replicas: 2 → 4"]
+    assert cells[5:] == ["", "epoch 3 step 400 loss 0.1235", "spec.worker.replicas: 2 → 4"]
     unknown = replace(BEFORE, spec={})
     assert build_cells(RunRow(replace(FAILED, spec={}), {}, unknown), 160.0)[5:] == ["", "", ""]
     here = replace(FAILED, annotations={"paddock.dev/working-directory": "/srv/proj/"})
-    assert build_cells(RunRow(here, {}, None), 160.0)[6] == "/srv/proj"
+    assert build_cells(RunRow(here, {}, None), 160.0)[5] == "/srv/proj"
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def test_a_row_says_what_changed_and_the_last_numbers() -> None:
         ({"worker-0": {"step": 7}}, "step 7"),
         ({"worker-0": {"loss": "nan"}}, "loss nan"),
         ({"odd": {"epoch": 1}}, "epoch 1"),
-        ({"worker-0": {"epoch": 1, "loss": 0.5, "val_loss": 0.75, "lr": 0.1}}, "epoch 1 loss 0.5 val_loss 0.75"),
-        ({"worker-0": {"step": 1, "train-rmse": 0.5, "eval-rmse": 0.75}}, "step 1 train-rmse 0.5"),
-        ({"worker-0": {"epoch": 1, "accuracy": 0.5, "lr": 0.1}}, "epoch 1 accuracy 0.5"),
+        ({"worker-0": {"epoch": 1, "loss": 0.5, "val_loss": 0.75, "lr": 0.1}}, "epoch 1 loss 0.5 val_loss 0.75 lr 0.1"),
+        ({"worker-0": {"step": 1, "train-rmse": 0.5, "eval-rmse": 0.75}}, "step 1 train-rmse 0.5 eval-rmse 0.75"),
+        ({"worker-0": {"epoch": 1, "accuracy": 0.5, "lr": 0.1}}, "epoch 1 accuracy 0.5 lr 0.1"),
         ({"worker-0": {"step": 100, "accuracy@step": 50, "accuracy": 0.5}}, "step 100 accuracy 0.5 (step 50)"),
         (
             {

@@ -19,7 +19,7 @@ from paddock.console.charts.numbers import OWN
 from paddock.console.charts.overlay import overlay
 from paddock.console.feed import Topic
 from paddock.console.page_context import PageContext, Screen
-from paddock.console.screens.charts import TITLES, format_number, write_id
+from paddock.console.screens.charts import TITLES, write_id
 from paddock.console.screens.compared_runs import (
     Run,
     Wanted,
@@ -30,11 +30,12 @@ from paddock.console.screens.compared_runs import (
     read_run,
     read_wanted,
 )
+from paddock.history.comparison import FEWEST, MOST, find_differences
 from paddock.history.records import RunRecord
 from paddock.history.surroundings import read_nothing
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment, format_duration
-from paddock.views.comparison import FEWEST, MOST, find_differences
+from paddock.views.numbers import format_number
 from paddock.views.run_comparison import PackageTable, compare_packages, list_differing
 from paddock.views.short_sentences import explain_briefly
 from paddock.views.stored import read_stored
