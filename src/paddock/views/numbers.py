@@ -25,6 +25,9 @@ _HIGH = re.compile(
     r"|mrr|hmean|rewards?|returns?|r2|kappa|mcc|hits?|score"
 )
 
+BEST = "*"
+"""Behind the best of several numbers."""
+
 Number = int | float | str
 """A text where JSON has no number: `nan`, `inf`."""
 

@@ -13,7 +13,6 @@ from paddock.app.history import list_sizes, read_cause
 from paddock.cli.output.display import tell_cancelled
 from paddock.cli.output.local_paths import format_path
 from paddock.cli.output.local_times import format_apart, format_local_time
-from paddock.cli.output.side_by_side import BEST
 from paddock.history.changes import shorten
 from paddock.history.comparison import compare
 from paddock.history.metrics import Metrics
@@ -26,7 +25,7 @@ from paddock.jobs.sentences.explain import explain
 from paddock.jobs.sentences.failure_phrases import explain_failed_rank
 from paddock.kube.described import read_owner
 from paddock.kube.times import Moment, format_duration, format_micro_time, format_time
-from paddock.views.numbers import NumberRow, compare_numbers, order_rank, write_number
+from paddock.views.numbers import BEST, NumberRow, compare_numbers, order_rank, write_number
 from paddock.views.run_orders import Order, list_orders
 from paddock.views.sizes import explain_past_sizes
 from paddock.words.phrases import Phrase, counted, phrase, render

@@ -13,9 +13,8 @@ from paddock.cli.output.streams import GAP
 from paddock.cli.output.tables import build_lines, measure
 from paddock.cli.output.terminal import styled
 from paddock.kube.printable import show_line
+from paddock.views.numbers import BEST
 
-BEST = "*"
-"""Behind the best number of a row."""
 _LEAST = 16
 """Columns of the terminal that a folded cell keeps; a title keeps as many."""
 _FOLDING = Console(width=200)

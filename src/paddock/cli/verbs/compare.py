@@ -19,7 +19,7 @@ from paddock.cli.output.language import readers_language
 from paddock.cli.output.local_paths import format_path
 from paddock.cli.output.local_times import format_local_time
 from paddock.cli.output.run_rows import build_surroundings, write_numbers
-from paddock.cli.output.side_by_side import BEST, print_side_by_side
+from paddock.cli.output.side_by_side import print_side_by_side
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import stdout
 from paddock.cli.verb import Verb
@@ -30,7 +30,7 @@ from paddock.history.records import RunRecord
 from paddock.history.settings import read_spec
 from paddock.history.surroundings import ReadPackages, read_nothing
 from paddock.kube.times import format_duration, format_time
-from paddock.views.numbers import compare_numbers
+from paddock.views.numbers import BEST, compare_numbers
 from paddock.views.run_comparison import (
     list_code,
     list_datasets,

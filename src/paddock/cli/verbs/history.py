@@ -20,7 +20,6 @@ from paddock.cli.follow.kept_runs import find_kept
 from paddock.cli.output import run_rows
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.run_rows import RunRow
-from paddock.cli.output.side_by_side import BEST
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import is_narrow, print_table, stderr, stdout
 from paddock.cli.verb import Verb
@@ -33,6 +32,7 @@ from paddock.kube.nearness import nearest
 from paddock.kube.times import Moment
 from paddock.logs.metric_lines import explain_metric_file
 from paddock.logs.nearest_line import explain_nearest
+from paddock.views.numbers import BEST
 from paddock.views.run_orders import find_order
 from paddock.words.phrases import NOTHING, Phrase, phrase, render
 
