@@ -32,6 +32,7 @@ from paddock.history.arguments import COMMAND, read_arguments
         ("bash -c 'cd x && SEED=1 python t.py --lr 0.1 2>&1 | tee log'",
          {COMMAND: "bash -c cd x && python t.py 2 >& 1 | tee log", "SEED": "1", "lr": "0.1"}),
         ("sh -c 'a --lr 3 \\\n --z 4\nb'", {COMMAND: "sh -c a ; b", "lr": "3", "z": "4"}),
+        ("sh -c 'a; b $((7 - i)).5'", {COMMAND: "sh -c a; b $((7 - i)).5"}),
         ("""sh -c "it's" """, {COMMAND: "sh -c it's"}),
     ],
 )  # fmt: skip

@@ -36,6 +36,8 @@ def read_arguments(words: Sequence[str]) -> dict[str, str]:
     found = dict[str, list[str]]()
     for name, value in _walk(_split(words)):
         found.setdefault(name, []).append(value)
+    if found.keys() <= {COMMAND}:
+        return {COMMAND: " ".join(words)} if words else {}  # a text without options, as it is written
     return {name: " ".join(values) for name, values in found.items()}
 
 

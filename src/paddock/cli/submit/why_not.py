@@ -100,7 +100,7 @@ def explain_file(file: str, namespace: str, language: str, output: str = "text")
 
 def _print(document: Mapping[str, Any], lines: Sequence[str], output: str) -> int:
     if output == "json":
-        print_line(write_json(document))
+        print_line(write_json(document, default=str))
     for line in lines if output != "json" else ():
         stdout().print(line)
     return int(not document["starts"])

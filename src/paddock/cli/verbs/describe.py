@@ -91,7 +91,7 @@ def command(job: str, output: str, namespace: str) -> None:
 
     \b
     paddock describe resnet
-    paddock describe resnet -o json    the same in values; `paddock get -o json` has the manifest
+    paddock describe resnet -o json    the same in values
     """
 
     async def work(client: Client, place: ClusterChoice) -> Described:
@@ -105,7 +105,7 @@ def command(job: str, output: str, namespace: str) -> None:
 
     found, language = run_with_client(work), readers_language()
     if output == "json":
-        print_line(write_json(build_document(found, language)))
+        print_line(write_json(build_document(found, language), default=str))
         return
     for line in build_description(found.job, found.place, language, found.rooms):
         stdout().print(line)

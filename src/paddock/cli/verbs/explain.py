@@ -146,9 +146,13 @@ async def _explain(client: PodApi, place: ClusterChoice, namespace: str, name: s
     bad = status.cause if has_failed_rank(status.phase, status.cause) else None
     document = {
         **build_job(job, status.cause, language),
-        "next": [render(phrase("{step}", step=place.flags.fill(each)), language) for each in steps],
+        "next": [_write(place.flags.fill(each), language) for each in steps],
     }
     return Explanation(lines, explain(bad, language) if bad else "", document)
+
+
+def _write(said: Phrase | str, language: str) -> str:
+    return said if isinstance(said, str) else render(said, language)
 
 
 def _explain_kept(place: ClusterChoice, namespace: str, name: str, language: str) -> Explanation | None:
@@ -165,7 +169,7 @@ def _explain_kept(place: ClusterChoice, namespace: str, name: str, language: str
 
 def _print(found: Explanation, output: str) -> int:
     if output == "json":
-        print_line(write_json({**found.document, "text": found.lines}))
+        print_line(write_json({**found.document, "text": found.lines}, default=str))
         return 0
     for line in found.lines:
         stdout().print(localize_times(line), style="red" if line == found.bad else "")

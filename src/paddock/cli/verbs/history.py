@@ -70,7 +70,7 @@ def command(
     paddock history
     paddock history resnet        its runs with all their attempts
     paddock logs resnet --run 3   what one of them printed
-    paddock history --tag base    what has this tag: `paddock run --tag`, or the console, gives it
+    paddock history --tag base    what has this tag: --tag of run and submit, or the console, gives it
     paddock history --sort val_accuracy
 
     A name's runs are counted from 1. They are kept for 7 days or up to 1 GiB of logs (`paddock up --keep-logs

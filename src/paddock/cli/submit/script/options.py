@@ -102,7 +102,7 @@ priority_option: Callable[[Command], Command] = click.option(
 )
 tag_option: Callable[[Command], Command] = click.option(
     "--tag", "tags", multiple=True, callback=take_tags, metavar="TAG",
-    help="A word by which the run is found again: `paddock history --tag TAG`. Repeatable.",
+    help="A word by which history and the console find the run again. Repeatable.",
 )  # fmt: skip
 note_option: Callable[[Command], Command] = click.option(
     "--note", type=read_note, default="", metavar="TEXT", help="What is to be remembered of the run; history shows it."
