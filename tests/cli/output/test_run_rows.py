@@ -121,7 +121,7 @@ def test_rows_are_sorted_by_what_a_program_was_asked_for_and_by_what_it_found() 
         sort: [each.run.run for each in sort_rows(rows, sort, 160.0)] for sort in ("lr", "val_acc", "-run", "took")
     }
     assert found == {"lr": [2, 1, 3], "val_acc": [2, 1, 3], "-run": [3, 2, 1], "took": [1, 2, 3]}
-    with pytest.raises(UserError, match="no run here has 'val_ac'; did you mean 'val_acc'[?]; there are name, run"):
+    with pytest.raises(UserError, match=r"no run here has 'val_ac'; did you mean 'val_acc'\?; there are val_acc, lr"):
         sort_rows(rows, "val_ac", 160.0)
 
 
