@@ -202,7 +202,7 @@ def test_a_bundle_is_told_as_the_job_was(
 ) -> None:
     monkeypatch.setenv("PADDOCK_HOME", str(tmp_path / "other"))
     client, place = serve(WORLDS[name], tmp_path / "home" / "node", local=local)
-    lines, _ = asyncio.run(explain_verb._explain(client, place, "default", "demo", "en"))
+    lines = asyncio.run(explain_verb._explain(client, place, "default", "demo", "en")).lines
     subject = asyncio.run(examine_job(client, place, "default", "demo", ignore))
     made = make(client, place)
     file = tmp_path / "demo.tar.gz"
@@ -212,6 +212,9 @@ def test_a_bundle_is_told_as_the_job_was(
     assert run(["explain", "--bundle", str(file)]) == 0
     printed = capsys.readouterr()
     assert printed.out == "".join(localize_times(each) + "\n" for each in lines)
+    assert run(["explain", "--bundle", str(file), "-o", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["text"] == lines and document["name"] == "demo" and document["phase"] in lines[0]
     assert printed.err.startswith(f"{file}: default/demo as it was at {localize_times(format_time(NOW))} ")
     assert run(["doctor", "--bundle", str(file), "-o", "json"]) == int(bool(subject.findings))
     (told,) = json.loads(capsys.readouterr().out)["subjects"]
@@ -250,7 +253,7 @@ def test_the_room_of_a_cluster_is_told_as_it_was_without_the_pods_of_others(
     monkeypatch.setenv("PADDOCK_HOME", str(tmp_path / "other"))
     world = build_room()
     client, place = serve(world if may_list else replace(world, others={}), tmp_path / "home" / "node", local=False)
-    lines, _ = asyncio.run(explain_verb._explain(client, place, "default", "demo", "en"))
+    lines = asyncio.run(explain_verb._explain(client, place, "default", "demo", "en")).lines
     told = "secret-project holds 1" if may_list else "you lack the right `list nodes`"
     assert told in "\n".join(lines)
     made = make(client, place)
@@ -287,7 +290,7 @@ def test_the_packages_that_differ_are_told_there_too(
         digest = write_set(history, {"torch": version})
         around = replace(run_record.surroundings, packages={"worker": digest})
         write_record(history, replace(run_record, surroundings=around))
-    lines, _ = asyncio.run(explain_verb._explain(client, place, "default", "demo", "en"))
+    lines = asyncio.run(explain_verb._explain(client, place, "default", "demo", "en")).lines
     assert "packages: torch 2.5.0 → 2.6.0" in "\n".join(lines)
     write_new(tmp_path / "demo.tar.gz", make(client, place).content)
     assert run(["explain", "--bundle", str(tmp_path / "demo.tar.gz")]) == 0
@@ -311,7 +314,7 @@ def test_each_world_is_told_something_of_its_own(tmp_path: Path) -> None:
     said, explained = dict[str, str](), dict[str, str]()
     for name, world in WORLDS.items():
         client, place = serve(world, tmp_path / name.replace(" ", "-") / "node", local=True)
-        lines, _ = asyncio.run(explain_verb._explain(client, place, "default", "demo", "en"))
+        lines = asyncio.run(explain_verb._explain(client, place, "default", "demo", "en")).lines
         found = asyncio.run(examine_job(client, place, "default", "demo", ignore))
         explained[name] = "\n".join(lines)
         said[name] = "\n".join([explained[name], *(str(each.what) for each in found.findings)])

@@ -10,6 +10,7 @@ import pytest
 from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.cli.cluster.errors import UserError
+from paddock.cli.output.side_by_side import build_blocks
 from paddock.cli.verbs.compare import Compared, build_document, choose_runs, compare_settings, list_facts
 from paddock.history.records import RunRecord, write_record
 from paddock.history.surroundings import DatasetState, MachineState, Surroundings
@@ -76,15 +77,51 @@ def test_only_what_differs_is_shown_beside_how_they_ended() -> None:
     compared = [Compared(one, {"worker-0": {"loss": 0.5}}), Compared(two, {})]
     facts = dict(list_facts(compared, "en"))
     assert facts["Ended"] == ["Completed", "Completed"] and facts["Took"] == ["60s", "60s"]
-    assert facts["Metrics"] == ["loss 0.5", "–"]
+    assert facts["loss"] == ["0.5", "–"] and facts["spec.worker.replicas"] == ["1", "2"]
     assert facts["Code"] == ["1 file", "1 file; differs: train.py"]
     assert "Directory" not in facts and "Restarts" not in facts
-    comparison = compare_settings([one, two])
-    assert [(each.path, each.values) for each in comparison.differences] == [("spec.worker.replicas", ("1", "2"))]
-    assert comparison.equal == 1
     document = build_document(compared)
     assert document["differences"] == [{"path": "spec.worker.replicas", "values": ["1", "2"]}]
     assert [each["run"] for each in document["runs"]] == [1, 2] and document["equal"] == 1
+
+
+def tried(number: int, command: str, **numbers: float | str) -> Compared:
+    container = {"name": "pytorch", "command": command.split()}
+    roles = {name: {"template": {"spec": {"containers": [container]}}} for name in ("Master", "Worker")}
+    return Compared(replace(run("cnn", number), spec={"replicaSpecs": roles}), {"master-0": numbers})
+
+
+SWEEP = [
+    tried(1, "python t.py --lr 0.003 --epochs 2", epoch=2, loss=2.0, val_accuracy=0.25, lr=0.001),
+    tried(2, "python t.py --lr 0.01 --epochs 2 --amp", epoch=2, loss=1.0, val_accuracy=0.5, lr=0.003),
+    tried(3, "python t.py --lr 0.03 --epochs 2", epoch=2, loss="nan", val_accuracy=0.5, lr=0.01),
+]
+
+
+def test_arguments_come_first_by_their_names_then_every_number_with_the_best_marked_and_manifests_last() -> None:
+    facts = dict(list_facts(SWEEP, "en"))
+    assert [*facts.items()][:6] == [
+        ("lr", ["0.003", "0.01", "0.03"]), ("amp", ["–", "true", "–"]), ("epoch", ["2", "2", "2"]),
+        ("loss", ["2", "1*", "nan"]), ("val_accuracy", ["0.25", "0.5*", "0.5*"]),
+        ("lr, last", ["0.001", "0.003", "0.01"]),
+    ]  # fmt: skip
+    assert not any("replicaSpecs" in title for title in facts), "roles that say the same say it once, by its name"
+    document = build_document(SWEEP)
+    assert document["arguments"][0] == {"name": "lr", "values": ["0.003", "0.01", "0.03"]}
+    assert document["numbers"][1] == {"name": "loss", "values": [2.0, 1.0, "nan"], "best": [1]}
+    assert document["equal"] == 2, "epochs and the command"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 110, 200])
+def test_what_does_not_fit_is_folded_and_goes_into_blocks(width: int) -> None:
+    table = [["", *(f"{'long-name-' * 4}{number}" for number in range(8))],
+             ["spec." + "x" * 90, *(["python train.py --lr 0.1 " * 5] * 8)],
+             ["loss", *(f"0.{number}25*" for number in range(8))]]  # fmt: skip
+    lines = [line.plain for block in build_blocks(table, width) for line in block]
+    assert max(map(len, lines)) <= width
+    shown = "\n".join(lines)
+    assert all(f"0.{number}25*" in shown for number in range(8))
+    assert "".join(shown.split()).count("train.py") == 8 * 5
 
 
 def test_rehearsals_of_one_job_differ_in_no_random_directory() -> None:
@@ -92,7 +129,7 @@ def test_rehearsals_of_one_job_differ_in_no_random_directory() -> None:
         replace(run("train-rehearsal", number), spec={"worker": {"hostPath": {"path": f"/h/rehearsals/{own}/data"}}})
         for number, own in ((1, "17-abcd1234"), (2, "201-x_y2z345"))
     )
-    assert compare_settings([one, two]).differences == []
+    assert not any(each.differs for each in compare_settings([one, two]).fields)
 
 
 SETS = {"a": {"torch": "2.5.0", "numpy": "2.1"}, "b": {"torch": "2.6.0", "numpy": "2.1"}}

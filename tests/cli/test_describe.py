@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.cluster.places import Cluster, Local
-from paddock.cli.verbs.describe import build_description
+from paddock.cli.verbs.describe import Described, build_description, build_document
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.views.flags import LOCAL
+from paddock.views.rooms import NO_ROOMS
 from paddock.views.stored import read_stored
 
 
@@ -31,6 +33,22 @@ def test_another_manager_is_named_and_is_not_why_a_job_is_deleted() -> None:
     lines = build_description(read_stored(RESOURCE, manifest), place)
     assert "Manager:   kueue.x-k8s.io/multikueue" in lines
     assert "Why:       being deleted, together with its pods" in lines
+
+
+def test_json_has_the_values_and_the_lines_of_the_text() -> None:
+    status = {"phase": "Running", "cause": {"reason": "InvalidJob", "args": {"problems": ["spec.worker.replicas: 0"]}}}
+    place: Any = Local(home=None)  # type: ignore[arg-type]
+    stored = read_stored(RESOURCE, build_manifest(workers=2) | {"status": status})
+    pod = {"metadata": {"name": "demo-worker-0", "namespace": "default"}, "spec": {"containers": [{"name": "c"}]},
+           "status": {"phase": "Running", "podIP": "127.0.0.2"}}  # fmt: skip
+    event = {"lastTimestamp": "2026-01-01T00:00:00Z", "type": "Normal", "reason": "Created", "message": "m", "count": 2}
+    document = build_document(Described(stored, [pod], [event], NO_ROOMS, place, ["odd"]), "en")
+    assert json.loads(json.dumps(document)) == document
+    told = [f"{each['about']}:" for each in document["facts"]]
+    assert told == [*(line.split()[0] for line in build_description(stored, place)), "Doubt:"]
+    assert (document["name"], document["phase"], document["cause"]["reason"]) == ("demo", "Running", "InvalidJob")
+    assert document["pods"][0]["ip"] == "127.0.0.2" and document["events"][0]["count"] == 2
+    assert build_document(Described(stored, [], None, NO_ROOMS, place, []), "en")["events"] is None
 
 
 @pytest.mark.parametrize(

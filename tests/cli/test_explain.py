@@ -16,7 +16,7 @@ from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.app.submitted.lacking import plan_lacking
 from paddock.app.why_not import plan_datasets, plan_hold, plan_images, plan_why_not, without_claims
-from paddock.cli.submit.why_not import Answer, build_answer
+from paddock.cli.submit.why_not import Answer, build_answer, build_document
 from paddock.cli.verbs.explain import build_explanation, explain_silence
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import PADDLEPADDLE
@@ -72,6 +72,24 @@ def test_both_facts_are_in_one_sentence() -> None:
         "next: KUBECONFIG=$(paddock kubeconfig) kubectl label nodes --all accelerator=nvidia-tesla-p100",
         "then: paddock run 001-4.yaml --without nvidia.com/gpu",
     ]
+
+
+def test_json_says_of_each_job_of_a_file_whether_it_would_start() -> None:
+    cause = plan_why_not(job_of(GPU_JOB), [], [node()], [], NOW)
+    assert cause is not None
+    answers = [
+        Answer(job_of(GPU_JOB), waits=[cause]),
+        Answer(job_of(GPU_JOB), refused=["why"]),
+        Answer(job_of(GPU_JOB)),
+    ]
+    document = build_document(answers, [], ["line"], "en")
+    assert [each["starts"] for each in document["jobs"]] == [False, False, True] and not document["starts"]
+    assert document["jobs"][0]["waits"][0] == {
+        "reason": "WaitingForScheduler", "args": dict(cause.args), "since": "2023-11-14T22:13:20Z",
+        "sentence": explain(cause),
+    }  # fmt: skip
+    assert document["jobs"][1]["refused"] == ["why"] and document["text"] == ["line"]
+    assert build_document(answers[2:], [], [], "en")["starts"] and not build_document([], [], [], "en")["starts"]
 
 
 def test_devices_that_are_lacking_are_left_out_by_one_command() -> None:

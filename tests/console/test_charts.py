@@ -16,13 +16,14 @@ from paddock.app.written_metrics import find_file
 from paddock.console.addresses import address_of_job
 from paddock.console.backend import Printing, Spark
 from paddock.console.charts.curves import Chart, RankAttempt, Summary
-from paddock.console.screens.charts import NEWEST, choose_ranks, format_number, share_restarts, sum_up, write_id
+from paddock.console.screens.charts import NEWEST, choose_ranks, share_restarts, sum_up, write_id
 from paddock.console.screens.jobs import tell_far
 from paddock.history.records import Attempt, Cause
 from paddock.kube.log_marks import write_mark
 from paddock.kube.meta import Manifest
 from paddock.node.usage.records import UsageRecord, usage_file
 from paddock.node.usage.samples import Sample
+from paddock.views.numbers import format_number
 from support.consoles import PADDLE, keep_log, keep_run, serve_console
 
 CHARTS = address_of_job(PADDLE, "default", "demo") + "/charts"

@@ -15,9 +15,9 @@ from history.test_logs import write_log
 from paddock.app.home import Home
 from paddock.console.addresses import name_kind
 from paddock.console.screens.compared_runs import Wanted, name_jobs, read_wanted
+from paddock.history.comparison import Difference, find_differences
 from paddock.history.records import RunRecord, write_record
 from paddock.kube.meta import Manifest
-from paddock.views.comparison import Difference, find_differences
 from support.consoles import PADDLE, serve_console
 
 KIND = name_kind(PADDLE)
@@ -83,9 +83,9 @@ async def test_curves_of_two_jobs_stand_in_one_chart_and_what_differs_below(tmp_
     assert [(each["label"], each["lane"], each["y"]) for each in data["segments"]] == [
         ("high", 0, [9.0, 8.0]), ("low", 1, [3.0, 2.0, 1.0]),
     ]  # fmt: skip
-    fields = re.findall(r'id="field-([^"]+)"', page)
-    assert fields == ["spec.worker.template.spec.containers[paddle].env[LR].value"]
-    assert re.search(r"Lowest loss</th><td[^>]*>8</td><td[^>]*>1</td>", page)
+    assert re.search(r'id="argument-1"><th[^>]*>env LR</th><td[^>]*>high</td><td[^>]*>low</td>', page)
+    assert re.search(r"Lowest loss</th><td[^>]*>8</td><td[^>]*><strong>1\*</strong></td>", page)
+    assert page.index("env LR") < page.index("Lowest loss") < page.index("Where the manifests differ")
 
 
 async def test_one_job_alone_is_answered_with_what_to_do(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ async def test_a_job_that_is_gone_has_all_its_runs_with_end_cause_metrics_code_a
     assert "Completed" in first and "took 42s" in first and "loss 2 best 1" in first and "step 2" in first
     assert "3f2a1c9" in first and "changed file" not in first
     assert "Failed" in second and "worker-0" in second and SCRIPT in second and "1 restart" in second
-    assert "3f2a1c9 and 1 changed file" in second and "--epochs=1 → --epochs=2" in second
+    assert "3f2a1c9 and 1 changed file" in second and "epochs 1 → 2" in second
     assert "python train.py --epochs=2" in second
     assert SCRIPT not in page
     assert "job deleted" in second and "job deleted" not in first
@@ -380,7 +380,8 @@ async def test_runs_side_by_side_tell_exactly_what_differs(tmp_path: Path) -> No
     async with serve_console(tmp_path) as served:
         page = await read(served, f"/compare?run=default/{KIND}/demo/1&run=default/{KIND}/demo/2")
     text = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
-    assert re.findall(r'id="field-([^"]+)"', page) == ["spec.worker.template.spec.containers[paddle].env[LR].value"]
+    assert re.findall(r'id="argument-\d+"><th[^>]*>([^<]+)', page) == ["env LR"] and 'id="field-' not in page
+    assert re.search(r"epochs</th><td[^>]*>3</td><td[^>]*>3</td>", page.partition('id="alike"')[2])
     assert "torch 2.5.0 2.6.0" in text and "numpy" not in text
     assert "Dataset words r1 r2" in text and "Restarts 1 2" in text and "Duration 42s 42s" in text
     assert "Code 3f2a1c9 9be0d1f; differs: 3f2a1c9 → 9be0d1f" in text
@@ -401,7 +402,7 @@ async def test_a_run_and_the_job_as_it_is_now_are_compared_by_what_is_recorded_o
     job["spec"] = build_spec("--epochs=5")
     async with serve_console(tmp_path, [job]) as served:
         page = await read(served, f"/compare?job=default/{KIND}/demo&run=default/{KIND}/demo/1")
-    assert re.findall(r'id="field-([^"]+)"', page) == ["spec.worker.template.spec.containers[paddle].args"]
+    assert re.search(r'id="argument-1"><th[^>]*>epochs</th><td[^>]*>5</td><td[^>]*>3</td>', page)
 
 
 async def test_one_run_or_nine_are_answered_with_what_to_do(tmp_path: Path) -> None:
@@ -443,4 +444,4 @@ async def test_of_many_fields_that_differ_two_hundred_are_shown_and_the_others_c
         keep_run(tmp_path, number, spec=spec)
     async with serve_console(tmp_path) as served:
         page = await read(served, f"/compare?run=default/{KIND}/demo/1&run=default/{KIND}/demo/2")
-    assert page.count('<tr id="field-') == 200 and "and 30 more fields" in page
+    assert page.count('<tr id="argument-') == 200 and "and 30 more arguments" in page

@@ -28,7 +28,7 @@ def of(policy: dict[str, Any] | None, restarts: int = 0) -> RunRecord:
         (of(None), of({"backoffLimit": 0}), []),
         (of(None), of({"backoffLimit": 2}, restarts=2), []),
         (of({"backoffLimit": 2}, restarts=2), of(None), []),
-        (of({}), of({"backoffLimit": 2}), ["spec.runPolicy: + {\"backoffLimit\": 2}"]),
+        (of({}), of({"backoffLimit": 2}), ["spec.runPolicy.backoffLimit: + 2"]),
         (of({"backoffLimit": 0}), of({"backoffLimit": 3}), ["spec.runPolicy.backoffLimit: 0 → 3"]),
         (of({"cleanPodPolicy": "None"}), of({"cleanPodPolicy": "All", "suspend": True}),
          ["spec.runPolicy.cleanPodPolicy: None → All"]),
@@ -44,7 +44,7 @@ def of_volume(path: str, name: str = "demo-rehearsal") -> RunRecord:
     return replace(RUN, name=name, spec={"worker": {"template": {"spec": {"volumes": volumes}}}})
 
 
-PLACE = "spec.worker.template.spec.volumes[data].hostPath.path"
+PLACE = "volumes[data].hostPath.path"
 
 
 @pytest.mark.parametrize(

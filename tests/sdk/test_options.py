@@ -17,10 +17,12 @@ from paddock.sdk.options import (
     read_memory,
     read_name,
     read_names,
+    read_note,
     read_path,
     read_resume,
     read_script,
     read_seconds,
+    read_tags,
     read_variables,
     read_words,
 )
@@ -64,6 +66,10 @@ NAME = "small letters, digits, '-' and '.', at most 253"
         (lambda: read_data(["words:/data"]),
          """data: found ['words:/data']; names with paths are wanted, as in {"imagenet": "/data"}"""),
         (lambda: read_names("secrets", "TOKEN"), "secrets: found 'TOKEN'; a list is wanted"),
+        (lambda: read_tags("a"), "tags: found 'a'; a list is wanted"),
+        (lambda: read_tags(["a,b"]),
+         "tags: a tag has letters, digits and signs but no commas and no control characters: 'a,b'"),
+        (lambda: read_note("x" * 4001), "note: a note has at most 4000 characters, this one has 4001"),
         (lambda: read_words("--lr 1"), "args: found '--lr 1'; a list is wanted"),
         (lambda: read_words([None]), "args: found None; texts and numbers are wanted"),
     ],
@@ -79,6 +85,7 @@ def test_values_become_what_the_command_line_takes() -> None:
     assert read_variables({"A": "1=2", "B": ""}) == ("A=1=2", "B=")
     assert read_data({"words": "/words", "imagenet": "/data"}) == ("words:/words", "imagenet:/data")
     assert read_data(None) == ()
+    assert (read_tags(["a", " b  c", "a"]), read_note(" x\r\ny ")) == (("a", "b c"), "x\ny")
     assert read_count("workers", None, 1) is None
     assert [read_resume(value) for value in (True, False, 1, 3)] == ["true", "", "1", "3"]
     assert (read_seconds("timeout", None), read_seconds("timeout", 1.5)) == (None, 1.5)

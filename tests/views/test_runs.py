@@ -10,18 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.views import build_manifest
+from paddock.history.comparison import Difference
 from paddock.history.notes import Note
 from paddock.history.records import Cause, RunRecord
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.code_annotation import CODE_ANNOTATION, Code, write_code
+from paddock.views.numbers import choose_best, compare_numbers, list_metrics
+from paddock.views.run_orders import find_order, list_orders
 from paddock.views.runs import (
     SORTS,
     RunFilter,
     RunView,
-    choose_best,
     list_choices,
     list_commands,
-    list_metrics,
     name_code,
     name_environment,
     read_sort,
@@ -130,7 +131,8 @@ def test_code_without_git_is_told_by_a_digest_of_its_files() -> None:
         ({"worker-0": {}}, []),
         ({"worker-10": {"loss": 9.0}, "worker-2": {"step": 3, "lr": 0.1, "accuracy": 0.5, "loss": 1.0}},
          [("loss", 1.0, ""), ("accuracy", 0.5, "")]),
-        ({"worker-0": {"step": 3, "reward": 2.0, "mse": 1.0}}, [("reward", 2.0, "")]),
+        ({"worker-0": {"step": 3, "reward": 2.0, "mse": 1.0, "x": 3}}, [("reward", 2.0, ""), ("mse", 1.0, "")]),
+        ({"worker-0": {"step": 3, "x": 2.0, "y": 1.0}}, [("x", 2.0, "")]),
         ({"worker-0": {"epoch": 3, "val_loss": 1.0, "val_loss@epoch": 2}}, [("val_loss", 1.0, "epoch 2")]),
     ],
 )  # fmt: skip
@@ -141,10 +143,40 @@ def test_a_row_has_the_losses_and_accuracies_of_its_first_rank(metrics: Any, fou
 @pytest.mark.parametrize(
     ("name", "best"),
     [("loss", 1.0), ("val_loss", 1.0), ("accuracy", 2.0), ("val_accuracy", 2.0), ("ppl", 1.0), ("speed", None),
-     ("lr", None), ("f1", 2.0)],
+     ("lr", None), ("f1", 2.0), ("val_mIoU", 2.0), ("eval-rmse", 1.0), ("mAP@0.5", 2.0), ("box_loss", 1.0),
+     ("top5", 2.0), ("word error rate", 1.0), ("loss_scale", None), ("accumulate", None), ("grad_norm", None),
+     ("epoch", None), ("tokens", None)],
 )  # fmt: skip
 def test_the_best_of_a_metric_is_told_only_where_it_is_known_which_is_better(name: str, best: float | None) -> None:
     assert choose_best(name, 1.0, 2.0) == best
+
+
+def test_the_best_of_several_runs_is_marked_where_they_differ() -> None:
+    rows = compare_numbers([
+        {"worker-0": {"step": 9, "loss": 1.0, "accuracy": 0.5, "speed": 3.0}}, {},
+        {"worker-0": {"step": 9, "loss": 0.5, "accuracy": 0.5, "speed": 4.0, "val_loss": "nan", "val_loss@step": 4}},
+    ])  # fmt: skip
+    assert [(row.name, sorted(row.best)) for row in rows] == [
+        ("step", []), ("loss", [2]), ("val_loss", []), ("accuracy", []), ("speed", []),
+    ]  # fmt: skip
+    assert rows[1].values == (1.0, None, 0.5) and rows[2].places == ("", "", "step 4")
+
+
+NUMBERS = compare_numbers([{"r": {"loss": 2.0, "acc": 0.1, "lr": 0.1}}, {"r": {"loss": 1.0, "acc": 0.3}}, {"r": {}}])
+ARGUMENTS = [Difference("lr", ("0.01", None, "3")), Difference("loss", ("ce", "mse", "ce")),
+             Difference("opt", ("sgd", "adam", "sgd"))]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sort", "found"),
+    [("loss", "bac"), ("-loss", "abc"), ("acc", "bac"), ("lr", "acb"), ("-lr", "cab"), ("opt", "bac"), ("name", "abc"),
+     ("-NAME", "cba")],
+)  # fmt: skip
+def test_runs_are_sorted_with_the_best_first_and_those_that_have_none_last(sort: str, found: str) -> None:
+    orders = list_orders({"name": list("abc")}, ARGUMENTS, NUMBERS)
+    order = find_order(orders, sort.removeprefix("-"))
+    assert order is not None and "".join(order.sort("abc", turned=sort.startswith("-"))) == found
+    assert find_order(orders, "nobody") is None
 
 
 def test_a_run_is_over_where_nothing_more_happens_and_a_job_of_a_cluster_has_no_number() -> None:

@@ -1,31 +1,36 @@
 """What differs between the manifests of two runs, in few words. Pure.
 
-    spec.worker.replicas: 2 → 4
-    args: --lr 0.1 → 0.2            the arguments that differ, with the option that they belong to
-    env LR: 0.1 → 0.2               by its name, wherever it stands in the list
+    lr 0.1 → 0.2                    an argument, by the option that it belongs to
+    env LR: 0.1 → 0.2               a variable, by its name
+    spec.worker.replicas: 2 → 4     any other field
 
-Lists of objects that have a `name` (containers, env, volumes) are compared by name, others by position.
+`history.comparison` says which those are; roles that changed alike are told once.
 """
 
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-_ARGUMENTS = frozenset({"args", "command"})
+from paddock.history.arguments import SET
+from paddock.history.comparison import COMMAND, Difference, compare
+
+_VARIABLE = "env "
 _LONGEST_VALUE = 40
 _CONTEXT = 10
 """Characters that are shown before the first that differs, in long values."""
 SHOWN = 3
 """Changes that a line has."""
-_NOTHING = object()
 
 
-def find_changes(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "spec") -> list[str]:
-    """One text for each difference, in the order of the newer manifest; fields that went come last."""
-    return list(_of_mappings(before, now, path))
+def find_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """One text for each difference, arguments first, in the order of the newer manifest; what went comes last."""
+    if before == now:
+        return []
+    compared = compare([now, before])
+    arguments = [text for each in compared.arguments if each.differs for text in _tell_argument(each)]
+    return [*arguments, *(f"{each.path}: {_say(*_turn(each))}" for each in compared.fields if each.differs)]
 
 
 def shorten(changes: Sequence[str], most: int = SHOWN) -> str:
@@ -34,71 +39,37 @@ def shorten(changes: Sequence[str], most: int = SHOWN) -> str:
     return f"{shown}; …" if len(changes) > most else shown
 
 
-def _compare(before: Any, now: Any, path: str) -> Iterator[str]:
-    if before == now and type(before) is type(now):
-        return
-    if isinstance(before, Mapping) and isinstance(now, Mapping):
-        yield from _of_mappings(before, now, path)
-    elif isinstance(before, list) and isinstance(now, list):
-        yield from _of_lists(before, now, path)
+def _turn(row: Difference) -> tuple[str | None, str | None]:
+    """(before, now)."""
+    now, before = row.values
+    return before, now
+
+
+def _tell_argument(row: Difference) -> Iterator[str]:
+    before, now = _turn(row)
+    name = row.path.rpartition(": ")[2]
+    if name.startswith(_VARIABLE):
+        yield f"{row.path}: {_say(before, now)}"
+    elif name == COMMAND and before is not None and now is not None:
+        yield from (f"{row.path}: {change}" for change in _compare_words(before.split(), now.split()))
+    elif before is None or now is None:
+        sign, value = ("−", before) if now is None else ("+", now)
+        yield f"{sign} {row.path}" if value == SET else f"{sign} {row.path} {_show(value or '')}"
     else:
-        yield f"{path}: {_say(before, now)}"
+        yield f"{row.path} {_say(before, now)}"
 
 
-def _of_mappings(before: Mapping[str, Any], now: Mapping[str, Any], path: str) -> Iterator[str]:
-    for key in (*now, *(key for key in before if key not in now)):
-        yield from _compare(before.get(key, _NOTHING), now.get(key, _NOTHING), f"{path}.{key}" if path else str(key))
-
-
-def _of_lists(before: list[Any], now: list[Any], path: str) -> Iterator[str]:
-    last = path.rpartition(".")[2]
-    if last in _ARGUMENTS and all(isinstance(each, str) for each in (*before, *now)):
-        yield from (f"{last}: {change}" for change in _of_arguments(before, now))
-        return
-    named, renamed = _by_name(before), _by_name(now)
-    if named is None or renamed is None:
-        old, new = ({f"[{number}]": each for number, each in enumerate(found)} for found in (before, now))
-        for change in _of_mappings(old, new, ""):
-            yield path + change
-        return
-    for name in (*renamed, *(name for name in named if name not in renamed)):
-        yield from _of_named(named.get(name, _NOTHING), renamed.get(name, _NOTHING), path, name)
-
-
-def _of_named(before: Any, now: Any, path: str, name: str) -> Iterator[str]:
-    if path.rpartition(".")[2] == "env":
-        values = [each.get("value", "") if isinstance(each, Mapping) else each for each in (before, now)]
-        if before != now:
-            # A value from a Secret or a ConfigMap is not in the manifest; its source is.
-            same = values[0] == values[1]
-            yield f"env {name}: {_say(before, now) if same else _say(*values)}"
-        return
-    yield from _compare(before, now, f"{path}[{name}]")
-
-
-def _by_name(items: list[Any]) -> dict[str, Any] | None:
-    """The items by name; None if one has no name or two have the same."""
-    if not all(isinstance(each, Mapping) and isinstance(each.get("name"), str) for each in items):
-        return None
-    found = {each["name"]: each for each in items}
-    return found if len(found) == len(items) else None
-
-
-def _of_arguments(before: list[str], now: list[str]) -> Iterator[str]:
-    """`--lr 0.1 → 0.2`: the changed arguments, after the option that stands before them in both."""
+def _compare_words(before: list[str], now: list[str]) -> Iterator[str]:
     matcher = difflib.SequenceMatcher(None, before, now, autojunk=False)
     for tag, start, end, begin, stop in matcher.get_opcodes():
-        if tag == "equal":
-            continue
-        option = now[begin - 1] if begin and now[begin - 1].startswith("-") and start else ""
-        old, new = (" ".join(found) if found else _NOTHING for found in (before[start:end], now[begin:stop]))
-        yield f"{option} {_say(old, new)}".strip()
+        if tag != "equal":
+            yield _say(" ".join(before[start:end]) or None, " ".join(now[begin:stop]) or None)
 
 
-def _say(before: Any, now: Any) -> str:
-    if before is _NOTHING:
-        return f"+ {_show(now)}"
-    if now is _NOTHING:
+def _say(before: str | None, now: str | None) -> str:
+    if before is None:
+        return f"+ {_show(now or '')}"
+    if now is None:
         return f"− {_show(before)}"
     old, new = _on_one_line(before), _on_one_line(now)
     start = 0
@@ -114,12 +85,11 @@ def _same(old: str, new: str) -> int:
     return next((place for place, (one, other) in pairs if one != other), min(len(old), len(new)))
 
 
-def _show(value: Any) -> str:
+def _show(value: str) -> str:
     return _cut(_on_one_line(value))
 
 
-def _on_one_line(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+def _on_one_line(text: str) -> str:
     return " ".join(text.split()) or '""'
 
 

@@ -35,15 +35,16 @@ def find_run_changes(before: RunRecord, now: RunRecord, read: ReadPackages = rea
     digest, asked for where two runs differ in it."""
     if not now.spec:
         return []
-    changes = find_changes(_name(before.annotations), _name(now.annotations), "")
-    changes += find_changes(*_contents(before.annotations, now.annotations), "")
+    changes = find_changes(_name(before.annotations), _name(now.annotations))
+    changes += find_changes(*_contents(before.annotations, now.annotations))
     codes = (read_code(run.annotations.get(CODE_ANNOTATION, "")) for run in (before, now))
     changes += [f"code: {code}"] if (code := explain_code_change(*codes)) else []
     changes += find_surrounding_changes(before.surroundings, now.surroundings, read)
     known = set(changes)
     policies = [_policy(run) for run in (before, now)]
     drop = (_LIMIT in policies[0]) != (_LIMIT in policies[1]) and any(map(_limited_by_paddock, (before, now)))
-    for change in find_changes(_without(read_spec(before), drop), _without(read_spec(now), drop)):
+    specs = [_without(read_spec(run), drop) for run in (before, now)]
+    for change in find_changes(*({"spec": spec} if spec else {} for spec in specs)):
         place, _, values = change.partition(": ")
         name = next((name for key, name in _SHOWN.items() if place.endswith(f"annotations.{key}")), "")
         text = f"{name}: {values}" if name else change

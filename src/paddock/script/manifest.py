@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddock.history.notes import write_annotations
 from paddock.jobs.apis.success import write_success
 from paddock.jobs.labels import (
     FRAMEWORK_ANNOTATION,
@@ -64,6 +65,7 @@ def _build_metadata(request: ScriptRequest, name: str) -> Manifest:
         SHARE_ANNOTATION: str(request.shares or ""),
         HOLD_ANNOTATION: write_hold(request.hold) if request.hold is not None else "",
         WORKING_DIRECTORY_ANNOTATION: request.directory,
+        **write_annotations(request.note),
     }
     metadata: dict[str, Any] = {"name": name}
     if request.namespace:

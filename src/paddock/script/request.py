@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from paddock.history.notes import Note
 from paddock.launches.launch import Launch
 from paddock.launches.reading import find_main, read_typed
 
@@ -54,6 +55,8 @@ class ScriptRequest:
     """The value of the annotation that asks for checkpoints of an earlier run; empty for none."""
     outputs: str = ""
     """The claim for what its runs write, on a cluster; empty for none."""
+    note: Note = field(default_factory=Note)
+    """What is to be remembered of its run."""
     keeps_pods: bool = False
     """Whether pods that have ended stay with their logs, which on a cluster nothing else has (decision 85)."""
     image: str = ""

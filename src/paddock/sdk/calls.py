@@ -26,10 +26,12 @@ from paddock.sdk.options import (
     read_memory,
     read_name,
     read_names,
+    read_note,
     read_path,
     read_resume,
     read_script,
     read_seconds,
+    read_tags,
     read_variables,
     read_words,
 )
@@ -63,6 +65,8 @@ def run(
     workdir: File | None = None,
     resume: bool | int = False,
     outputs: str | None = None,
+    tags: Sequence[str] = (),
+    note: str = "",
     timeout: float | None = None,
     context: str | None = None,
     kubeconfig: File | None = None,
@@ -78,9 +82,10 @@ def run(
     parameter servers. `cpus` (2, "500m") and `memory` ("4Gi"): of each rank. `secrets`: names of environment variables
     of this process whose values go by a Secret. `data`: datasets, and where each is mounted: `{"imagenet": "/data"}`.
     `requirements`, `restarts`, `queue`, `priority`, `image`, `framework`, `workdir`, `outputs`: as the options of
-    `paddock run`, and so is `resume`, True or the number of a run. `timeout`: seconds after which the job is
-    suspended. `context`: of a kubeconfig, for a Kubernetes; else the local cluster, which is started. `detach`: come
-    back as soon as the job is submitted. `check`: raise `JobFailed` if it does not complete.
+    `paddock run`, and so is `resume`, True or the number of a run. `tags`, `note`: what history and console show of the
+    run. `timeout`: seconds after which the job is suspended. `context`: of a kubeconfig, for a Kubernetes; else the
+    local cluster, which is started. `detach`: come back as soon as the job is submitted. `check`: raise `JobFailed` if
+    it does not complete.
 
     Raises `JobFailed`, `PaddockError`. KeyboardInterrupt asks the job to end, a second one kills it.
     """
@@ -94,6 +99,7 @@ def run(
             requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets),
             data=read_data(data), resume=read_resume(resume), outputs=outputs, image=image,
+            tags=read_tags(tags), note=read_note(note),
             framework=read_framework(framework),
             workdir=read_path("workdir", workdir, directory=True), namespace=namespace or default,
         )  # fmt: skip
@@ -127,6 +133,8 @@ def train(
     workdir: File | None = None,
     resume: bool | int = False,
     outputs: str | None = None,
+    tags: Sequence[str] = (),
+    note: str = "",
     timeout: float | None = None,
     context: str | None = None,
     kubeconfig: File | None = None,
@@ -168,6 +176,7 @@ def train(
             requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets),
             data=read_data(data), resume=read_resume(resume), outputs=outputs, image=image,
+            tags=read_tags(tags), note=read_note(note),
             framework=read_framework(framework),
             workdir=directory, namespace=namespace or default,
         )  # fmt: skip

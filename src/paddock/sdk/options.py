@@ -6,15 +6,17 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.script.options import FRAMEWORKS, write_resume
+from paddock.history.notes import clean_text, explain_tags, explain_text
 from paddock.kube.validation.names import DNS_SUBDOMAIN
 from paddock.script.amounts import explain_wrong_cpus, explain_wrong_memory
 from paddock.words.phrases import Phrase, phrase
 
 File: TypeAlias = str | os.PathLike[str]
+Value = TypeVar("Value")
 _MANIFESTS = (".yaml", ".yml", ".json")
 
 
@@ -46,9 +48,7 @@ def _read_amount(option: str, value: object, text: object, explain: Callable[[st
         raise UserError(
             phrase('{option}: found {found}; a text is wanted, as in "4Gi" or "500m"', option=option, found=repr(value))
         )
-    if (wrong := explain(text)) is not None:
-        raise UserError(phrase("{option}: {problem}", option=option, problem=wrong))
-    return text
+    return _refuse(option, explain(text), text)
 
 
 def read_name(option: str, value: str | None) -> str | None:
@@ -126,6 +126,24 @@ def read_names(option: str, values: Sequence[File]) -> tuple[str, ...]:
     if isinstance(values, str | os.PathLike):  # a text is a sequence of texts too
         raise UserError(phrase("{option}: found {found}; a list is wanted", option=option, found=repr(values)))
     return tuple(os.fspath(each) for each in values)
+
+
+def read_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    """As --tag takes them."""
+    found = tuple(dict.fromkeys(" ".join(tag.split()) for tag in read_names("tags", tags)))
+    return _refuse("tags", explain_tags(found), found)
+
+
+def read_note(note: str) -> str:
+    """As --note takes it."""
+    cleaned = clean_text(note)
+    return _refuse("note", explain_text(cleaned), cleaned)
+
+
+def _refuse(option: str, wrong: Phrase | None, value: Value) -> Value:
+    if wrong is not None:
+        raise UserError(phrase("{option}: {problem}", option=option, problem=wrong))
+    return value
 
 
 def read_words(args: Sequence[object]) -> tuple[str, ...]:

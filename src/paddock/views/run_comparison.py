@@ -1,7 +1,7 @@
 """What several runs began with, side by side: code, directory, requirements, packages, datasets, the machine. Pure.
 
-`views.comparison` compares their manifests. What a run has not recorded is unknown, and unknown is no difference of its
-own: it is a `–` in a row in which others differ.
+`history.comparison` compares their manifests, `views.numbers` their last numbers. What a run has not recorded is
+unknown, and unknown is no difference of its own: it is a `–` in a row in which others differ.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from paddock.history.metrics import COUNTS, Metrics, is_place, read_place
+from paddock.history.metrics import Metrics
 from paddock.history.notes import Note, read_note
 from paddock.history.records import RunRecord
 from paddock.jobs.exit_codes import has_failed_rank
@@ -22,13 +22,11 @@ from paddock.kube.described import read_owner
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
 from paddock.kube.meta import annotations_of, metadata
 from paddock.kube.times import Moment, read_time
+from paddock.views.numbers import find_first
 from paddock.views.phases import show_phase
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, counted
 
-_FIRST = ("loss", "val_loss", "accuracy", "val_accuracy")
-"""Metrics that a row shows before all others."""
-MOST_METRICS = 2
 _REQUIREMENTS = "paddock.dev/requirements"
 _DIGEST = 7
 _MOST_COMMANDS = 32
@@ -72,8 +70,7 @@ class RunView:
     @property
     def loss(self) -> float | None:
         """The last loss of its first rank, that of evaluations where it printed no other."""
-        numbers = {name: number for name, number, _ in list_metrics(self.metrics, most=99)}
-        found = (numbers.get(name) for name in ("loss", "val_loss"))
+        found = (find_first(self.metrics).get(name) for name in ("loss", "val_loss"))
         return next((float(each) for each in found if isinstance(each, int | float)), None)
 
     def measure(self, now: Moment) -> float | None:
@@ -157,45 +154,6 @@ def list_commands(spec: Mapping[str, Any]) -> list[str]:
 
 def _words(value: Any) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else []
-
-
-# Metrics
-
-
-def list_metrics(metrics: Mapping[str, Metrics], most: int = MOST_METRICS) -> list[tuple[str, int | float | str, str]]:
-    """(name, last number, where it stood if that is not the last step) of the first rank that has some, as the ranks of
-    a gang train in step: losses and accuracies first. A run that has none of these shows its first other number."""
-    first = metrics[min(metrics, key=order_rank)] if metrics else {}
-    known = [name for name in _FIRST if name in first]
-    others = [name for name in first if name not in known and name not in COUNTS and not is_place(name)]
-    shown = [*known, *others][:most] if most > MOST_METRICS else (known[:most] or others[:1])
-    return [(name, first[name], tell_place(first, name)) for name in shown]
-
-
-def read_last_place(metrics: Mapping[str, Metrics]) -> list[tuple[str, int | float | str]]:
-    """`[("epoch", 3), ("step", 400)]`: where the training of the first rank stood; empty where it is not known."""
-    first = metrics[min(metrics, key=order_rank)] if metrics else {}
-    return [(name, first[name]) for name in COUNTS if name in first]
-
-
-def tell_place(metrics: Metrics, name: str) -> str:
-    """`epoch 2`, of a number that is older than the last ones; else empty."""
-    place = read_place(metrics, name)
-    differing = [count for count in COUNTS if count in place and metrics.get(count) != place[count]]
-    return f"{differing[0]} {place[differing[0]]}" if differing else ""
-
-
-def order_rank(rank: str) -> tuple[str, int]:
-    """`worker-2` before `worker-10`."""
-    role, _, index = rank.rpartition("-")
-    return role, int(index) if index.isdecimal() else 0
-
-
-def choose_best(name: str, lowest: float, highest: float) -> float | None:
-    """The best of the readings of a metric; None where nobody knows which is better."""
-    if "loss" in name or "perplexity" in name or name in ("ppl", "mae", "mse", "rmse", "wer", "cer"):
-        return lowest
-    return highest if "acc" in name or name in ("f1", "auc", "bleu", "map", "miou") else None
 
 
 # Code

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.run_rows import (
+    HEADER,
     RunRow,
     build_attempt_rows,
     build_cells,
@@ -16,7 +19,10 @@ from paddock.cli.output.run_rows import (
     build_metrics,
     explain_dropped,
     explain_end,
+    mark_best,
 )
+from paddock.cli.output.terminal import PlainConsole, print_table
+from paddock.cli.verbs.history import sort_rows
 from paddock.history.metrics import Metrics
 from paddock.history.records import Attempt, Cause, Renewal, RunRecord
 
@@ -46,11 +52,11 @@ def test_a_row_says_how_long_it_took_and_how_it_ended(row: RunRow, took: str, en
 
 def test_a_row_says_what_changed_and_the_last_numbers() -> None:
     cells = build_cells(RunRow(FAILED, {"worker-0": {"epoch": 3, "step": 400, "loss": 0.1234567}}, BEFORE), 160.0)
-    assert cells[5:] == ["epoch 3 step 400 loss 0.1235", "", "spec.worker.replicas: 2 → 4"]
+    assert cells[5:] == ["", "epoch 3 step 400 loss 0.1235", "spec.worker.replicas: 2 → 4"]
     unknown = replace(BEFORE, spec={})
     assert build_cells(RunRow(replace(FAILED, spec={}), {}, unknown), 160.0)[5:] == ["", "", ""]
     here = replace(FAILED, annotations={"paddock.dev/working-directory": "/srv/proj/"})
-    assert build_cells(RunRow(here, {}, None), 160.0)[6] == "/srv/proj"
+    assert build_cells(RunRow(here, {}, None), 160.0)[5] == "/srv/proj"
 
 
 @pytest.mark.parametrize(
@@ -61,9 +67,9 @@ def test_a_row_says_what_changed_and_the_last_numbers() -> None:
         ({"worker-0": {"step": 7}}, "step 7"),
         ({"worker-0": {"loss": "nan"}}, "loss nan"),
         ({"odd": {"epoch": 1}}, "epoch 1"),
-        ({"worker-0": {"epoch": 1, "loss": 0.5, "val_loss": 0.75, "lr": 0.1}}, "epoch 1 loss 0.5 val_loss 0.75"),
-        ({"worker-0": {"step": 1, "train-rmse": 0.5, "eval-rmse": 0.75}}, "step 1 train-rmse 0.5"),
-        ({"worker-0": {"epoch": 1, "accuracy": 0.5, "lr": 0.1}}, "epoch 1 accuracy 0.5"),
+        ({"worker-0": {"epoch": 1, "loss": 0.5, "val_loss": 0.75, "lr": 0.1}}, "epoch 1 loss 0.5 val_loss 0.75 lr 0.1"),
+        ({"worker-0": {"step": 1, "train-rmse": 0.5, "eval-rmse": 0.75}}, "step 1 train-rmse 0.5 eval-rmse 0.75"),
+        ({"worker-0": {"epoch": 1, "accuracy": 0.5, "lr": 0.1}}, "epoch 1 accuracy 0.5 lr 0.1"),
         ({"worker-0": {"step": 100, "accuracy@step": 50, "accuracy": 0.5}}, "step 100 accuracy 0.5 (step 50)"),
         (
             {
@@ -86,6 +92,37 @@ def test_a_row_says_what_changed_and_the_last_numbers() -> None:
 )
 def test_the_first_rank_stands_for_all(metrics: dict[str, Metrics], said: str) -> None:
     assert build_metrics(metrics) == said
+
+
+@pytest.mark.parametrize("width", [60, 80, 110, 166])
+def test_no_line_of_a_table_of_runs_is_wider_than_the_terminal(width: int) -> None:
+    """And nothing of it is left out."""
+    numbers = {"epoch": 2, "val_loss": 1.038, "accuracy": 0.057, "val_accuracy": 0.43, "lr": 0.1}
+    rows = mark_best([
+        RunRow(replace(RUN, name="cnn-" * number * 6), {"w-0": {**numbers, "loss": 1.0 * number}}, BEFORE)
+        for number in (1, 2)
+    ])  # fmt: skip
+    file = io.StringIO()
+    console = PlainConsole(file=file, width=width, force_terminal=True, color_system=None)
+    print_table(console, HEADER, [build_cells(row, 160.0) for row in rows], cut=True)
+    printed = file.getvalue()
+    assert max(map(len, printed.splitlines())) <= width
+    assert "loss 1* " in " ".join(printed.split()) and " ".join(printed.split()).count("val_accuracy 0.43") == 2
+    assert printed.count("spec.worker.replicas:") == 2 and "cnn-" * 12 in printed
+
+
+def test_rows_are_sorted_by_what_a_program_was_asked_for_and_by_what_it_found() -> None:
+    def row(number: int, lr: str, accuracy: float) -> RunRow:
+        spec = {"worker": {"template": {"spec": {"containers": [{"name": "c", "command": ["t", "--lr", lr]}]}}}}
+        return RunRow(replace(RUN, run=number, spec=spec), {"w-0": {"lr": 0.0, "val_acc": accuracy}}, None)
+
+    rows = [row(1, "0.1", 0.5), row(2, "1e-3", 0.75), row(3, "3", 0.25)]
+    found = {
+        sort: [each.run.run for each in sort_rows(rows, sort, 160.0)] for sort in ("lr", "val_acc", "-run", "took")
+    }
+    assert found == {"lr": [2, 1, 3], "val_acc": [2, 1, 3], "-run": [3, 2, 1], "took": [1, 2, 3]}
+    with pytest.raises(UserError, match=r"no run here has 'val_ac'; did you mean 'val_acc'\?; there are val_acc, lr"):
+        sort_rows(rows, "val_ac", 160.0)
 
 
 @pytest.mark.parametrize(

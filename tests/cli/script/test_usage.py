@@ -609,6 +609,23 @@ def test_a_job_asks_for_the_checkpoints_of_the_last_run_or_of_one_by_its_number(
     assert [*container.get("command", ()), *container.get("args", ())][-1] == "--resume=5", "that of the program"
 
 
+def test_what_is_to_be_remembered_of_a_run_stands_where_the_console_writes_it(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def read_written(*words: str) -> list[str | None]:
+        assert call(*words) == 0
+        annotations = yaml.safe_load(capsys.readouterr().out)["metadata"]["annotations"]
+        return [annotations.get(f"paddock.dev/{name}") for name in ("tags", "note")]
+
+    options = ("--tag", "sweep", "--tag", "a,sweep", "--note", " once more ")
+    assert read_written("run", "--print", *options, "--", "python", "train.py") == ["sweep, a", "once more"]
+    assert call("init", "-o", "job.yaml", *options, "--", "python", "train.py") == 0
+    assert read_written("run", "--print", "job.yaml") == ["sweep, a", "once more"]
+    assert read_written("run", "--print", "job.yaml", "--tag", "b") == ["sweep, a, b", "once more"]
+    assert read_written("run", "--print", "job.yaml", "--note", "new") == ["sweep, a", "new"]
+    assert call("run", "--print", "--tag", "x" * 41, "--", "python", "train.py") == 2
+
+
 def test_a_name_that_no_claim_can_have_is_told_by_its_option(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("init", "-o", "-", "--outputs", "My_Claim", "--", "python", "train.py") == 2
     assert capsys.readouterr().err.startswith("--outputs: metadata.annotations[paddock.dev/outputs]: found")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -14,22 +14,23 @@ from paddock.cli.output.display import tell_cancelled
 from paddock.cli.output.local_paths import format_path
 from paddock.cli.output.local_times import format_apart, format_local_time
 from paddock.history.changes import shorten
-from paddock.history.metrics import Metrics, is_place
+from paddock.history.comparison import compare
+from paddock.history.metrics import Metrics
 from paddock.history.notes import Note
 from paddock.history.records import CANCELLED, Attempt, Cause, Renewal, RunRecord
-from paddock.history.settings import find_run_changes
+from paddock.history.settings import find_run_changes, read_spec
 from paddock.history.surroundings import ReadPackages, read_nothing
 from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.sentences.failure_phrases import explain_failed_rank
 from paddock.kube.described import read_owner
 from paddock.kube.times import Moment, format_duration, format_micro_time, format_time
-from paddock.views.runs import order_rank, tell_place
+from paddock.views.numbers import BEST, NumberRow, compare_numbers, order_rank, write_number
+from paddock.views.run_orders import Order, list_orders
 from paddock.views.sizes import explain_past_sizes
 from paddock.words.phrases import Phrase, counted, phrase, render
 
-HEADER = ("NAME", "RUN", "STARTED", "TOOK", "ENDED", "METRICS", "DIRECTORY", "CHANGED")
-_IN_COLUMN = ("loss", "val_loss")
+HEADER = ("NAME", "RUN", "STARTED", "TOOK", "ENDED", "DIRECTORY", "METRICS", "CHANGED")
 ATTEMPT_HEADER = ("ATTEMPT", "BEGAN", "RANKS", "WHY")
 
 
@@ -49,6 +50,8 @@ class RunRow:
     """The packages of a digest of the record."""
     note: Note = field(default_factory=Note)
     """What was written about it."""
+    best: Collection[str] = ()
+    """The names of its numbers that are the best of all rows."""
 
     @property
     def changes(self) -> list[str]:
@@ -59,13 +62,19 @@ def build_cells(row: RunRow, now: Moment, language: str = "en") -> list[str]:
     run = row.run
     return [
         run.name, str(run.run), format_local_time(run.created), _took(row, now), _ended(row, language),
-        build_metrics(row.metrics), format_path(run.directory), shorten(row.changes),
+        format_path(run.directory), build_metrics(row.metrics, row.best), shorten(row.changes),
     ]  # fmt: skip
 
 
 def _took(row: RunRow, now: Moment) -> str:
+    seconds = _measure(row, now)
+    return "" if seconds is None else format_duration(seconds)
+
+
+def _measure(row: RunRow, now: Moment) -> float | None:
+    """Its seconds; None of what nobody saw end."""
     end = row.run.ended if row.run.ended is not None else now if row.is_up else None
-    return "" if end is None else format_duration(end - row.run.created)
+    return None if end is None else end - row.run.created
 
 
 def _ended(row: RunRow, language: str) -> str:
@@ -74,23 +83,50 @@ def _ended(row: RunRow, language: str) -> str:
     return render(phrase("{phase}, cluster down", phase=row.run.outcome), language)
 
 
-def build_metrics(metrics: Mapping[str, Metrics]) -> str:
-    """`epoch 3 step 400 loss 0.12 val_loss 0.15`: of the first rank that has some, as the ranks of a gang train in
-    step. A run without a loss has the first of its other numbers in its place; `-o json` has all. One that is older
-    than the others has its own place behind it: `val_loss 0.15 (epoch 2)`."""
-    first = metrics[min(metrics, key=order_rank)] if metrics else {}
-    shown = [name for name in ("epoch", "step", *_IN_COLUMN) if name in first]
-    if not any(name in _IN_COLUMN for name in shown):
-        shown += [name for name in first if name not in shown and not is_place(name)][:1]
-    return " ".join(f"{name} {_number(first[name])}{_in_brackets(tell_place(first, name))}" for name in shown)
+def build_metrics(metrics: Mapping[str, Metrics], best: Collection[str] = ()) -> str:
+    """`epoch 3 step 400 loss 0.12* val_loss 0.15`: all that the first rank has. One that is older than the others has
+    its own place behind it: `val_loss 0.15 (epoch 2)`. `best`: the names of those that are marked."""
+    rows = compare_numbers([metrics])
+    return " ".join(f"{row.name} {_write(row, 0, is_best=row.name in best)}" for row in rows)
 
 
-def _in_brackets(place: str) -> str:
-    return f" ({place})" if place else ""
+def write_numbers(row: NumberRow) -> list[str]:
+    """Of each run."""
+    return [_write(row, place, is_best=place in row.best) for place in range(len(row.values))]
 
 
-def _number(number: int | float | str) -> str:
-    return f"{number:.4g}" if isinstance(number, float) else str(number)
+def _write(row: NumberRow, place: int, *, is_best: bool) -> str:
+    value, older = row.values[place], row.places[place]
+    if value is None:
+        return "–"
+    return f"{write_number(value)}{f' ({older})' if older else ''}{BEST if is_best else ''}"
+
+
+def mark_best(rows: Sequence[RunRow]) -> list[RunRow]:
+    """The rows, each with the names of its numbers that are the best of all."""
+    found = compare_numbers([row.metrics for row in rows])
+    return [replace(row, best={each.name for each in found if place in each.best}) for place, row in enumerate(rows)]
+
+
+def list_orders_of(rows: Sequence[RunRow], now: Moment) -> dict[str, Order]:
+    """By what these rows may be sorted."""
+    columns: dict[str, list[Any]] = {
+        "name": [row.run.name for row in rows],
+        "run": [row.run.run for row in rows],
+        "started": [row.run.created for row in rows],
+        "took": [_measure(row, now) for row in rows],
+        "ended": [row.run.outcome for row in rows],
+        "restarts": [row.run.restarts for row in rows],
+        "directory": [row.run.directory or None for row in rows],
+    }
+    arguments = compare([{"spec": read_spec(row.run)} for row in rows]).arguments
+    return list_orders(columns, arguments, compare_numbers([row.metrics for row in rows]))
+
+
+def drop_directory(header: Sequence[str], cells: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """The table without the column that says the same in each row."""
+    place = header.index("DIRECTORY")
+    return [*header[:place], *header[place + 1 :]], [[*row[:place], *row[place + 1 :]] for row in cells]
 
 
 def build_attempt_rows(run: RunRecord, ranks: Mapping[int, tuple[str, ...]], language: str = "en") -> list[list[str]]:

@@ -34,7 +34,7 @@ _STATUS_COLOURS = {
 }
 _NARROW = 100
 """Columns below which a table shows sentences under their row."""
-_SENTENCES = frozenset({"WHY", "WHAT", "METRICS", "CHANGED"})
+_SENTENCES = frozenset({"WHY", "WHAT", "DIRECTORY", "METRICS", "CHANGED"})
 LEAST_ROOM = 60
 """Columns that a cause needs beside its row: with less it stands under it, on any terminal."""
 _WRAPPING = Console(width=_NARROW)
@@ -97,12 +97,14 @@ def print_table(
     console: Console, header: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool, red: Collection[int] = ()
 ) -> None:
     """kubectl's layout: capitals, no borders, three spaces between. `cut`: the last column is cut to the terminal; on a
-    narrow one WHY, WHAT, METRICS and CHANGED stand in lines of their own. `red`: the numbers of rows of which STATUS
-    and WHY are red, whatever their words are."""
+    narrow one WHY, WHAT, METRICS and CHANGED stand in lines of their own, and so they do on any where CHANGED does not
+    fit. `red`: the numbers of rows of which STATUS and WHY are red, whatever their words are."""
     header, rows = _clean_row(header), [_clean_row(row) for row in rows]
     width = console.width if cut and console.is_terminal else None
     stacks = width is not None and (
-        width < _NARROW or (header[-1] in ("WHY", "WHAT") and _room(header, rows, width) < LEAST_ROOM)
+        width < _NARROW
+        or header[-1] == "CHANGED"
+        or (header[-1] in ("WHY", "WHAT") and _room(header, rows, width) < LEAST_ROOM)
     )
     lines = build_stacked(header, rows, width, red) if width is not None and stacks else None
     for line in build_table(header, rows, width, red) if lines is None else lines:
@@ -136,15 +138,19 @@ def build_stacked(
     header: Sequence[str], rows: Sequence[Sequence[str]], width: int, red: Collection[int] = ()
 ) -> list[Text] | None:
     """A table whose last columns, if they are sentences, stand under each row, indented and wrapped; None if they fit
-    beside it."""
+    beside it. Where even the first ones do not fit, names have a line of their own."""
     whole = build_table(header, rows)
     count = next((place for place, name in enumerate(reversed(header)) if name not in _SENTENCES), len(header))
     if not count or max(map(_columns, whole)) <= width:
         return None
-    head, *lines = build_table(header[:-count], [row[:-count] for row in rows], red=red)
-    indent = "    "
-    stacked = [head]
-    for number, (line, row) in enumerate(zip(lines, rows, strict=True)):
+    indent, shown = "    ", [row[:-count] for row in rows]
+    lines = build_table(header[:-count], shown, red=red)
+    if max(map(_columns, lines)) > width:
+        rest = build_table(header[1:-count], [row[1:] for row in shown], width - len(indent), red)
+        lines = [Text("\n").join((Text(first), Text(indent).append_text(line)))
+                 for first, line in zip((header[0], *(row[0] for row in rows)), rest, strict=True)]  # fmt: skip
+    stacked = lines[:1]
+    for number, (line, row) in enumerate(zip(lines[1:], rows, strict=True)):
         stacked.append(line)
         for cell in filter(None, row[-count:]):
             wrapped = Text(cell, style="red" if number in red else "").wrap(_WRAPPING, max(_LEAST, width - len(indent)))

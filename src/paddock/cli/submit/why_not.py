@@ -8,9 +8,9 @@ and of the scheduler (`app.why_not`). Writes nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paddock.app.programs import explain_images
 from paddock.app.submitted.lacking import plan_lacking
@@ -18,6 +18,8 @@ from paddock.app.why_not import build_wanted, fetch_awaited, plan_hold, plan_ima
 from paddock.build import BUILD
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.session import choose_place, run_with_client
+from paddock.cli.output.job_documents import write_cause
+from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import stdout
 from paddock.cli.submit.checks import Refusal, Submission, find_refusals
 from paddock.cli.submit.manifest_files import fetch_reading
@@ -68,14 +70,12 @@ class Seen:
     rooms: Rooms
 
 
-def explain_file(file: str, namespace: str, language: str) -> int:
+def explain_file(file: str, namespace: str, language: str, output: str = "text") -> int:
     """Prints the answer for each job of the file; the exit code."""
     reading = fetch_reading(file, namespace)
-    if reading.problems:
-        for line in build_lines([reading], language):
-            stdout().print(line)
+    lines = build_lines([reading], language) if reading.problems else []
     if reading.wrong:
-        return 1
+        return _print(build_document([], [], lines, language), lines, output)
     jobs = [each for each in reading.placed if each.job is not None]
     if not jobs:
         raise UserError(phrase("{file}: there is no job in it", file=reading.file))
@@ -91,16 +91,47 @@ def explain_file(file: str, namespace: str, language: str) -> int:
         return answers, others, submission.left_out
 
     answers, others, left_out = run_with_client(work)
-    for said in left_out:
-        stdout().print(render(said, language))
-    for answer in answers:
-        for line in build_answer(answer, file, language, flags):
-            stdout().print(line)
-    for each in others:
-        stdout().print(_explain_refused(each.each.label, each.why, language))
-    if flags.options:
-        stdout().print(render(_COMPUTED, language))
-    return int(bool(others) or any(answer.refused or answer.waits for answer in answers))
+    lines += [render(said, language) for said in left_out]
+    lines += [line for answer in answers for line in build_answer(answer, file, language, flags)]
+    lines += [_explain_refused(each.each.label, each.why, language) for each in others]
+    lines += [render(_COMPUTED, language)] if flags.options else []
+    return _print(build_document(answers, others, lines, language), lines, output)
+
+
+def _print(document: Mapping[str, Any], lines: Sequence[str], output: str) -> int:
+    if output == "json":
+        print_line(write_json(document, default=str))
+    for line in lines if output != "json" else ():
+        stdout().print(line)
+    return int(not document["starts"])
+
+
+def build_document(
+    answers: Sequence[Answer], others: Sequence[Refusal], lines: Sequence[str], language: str
+) -> dict[str, Any]:
+    """For `-o json`: whether all would start now, each job, and the lines of the text. `others`: objects of the file
+    that are no jobs and would be refused. Pure."""
+    jobs = [_write_answer(each, language) for each in answers]
+    refused = [{"object": each.each.label, "why": _write(each.why, language)} for each in others]
+    starts = bool(jobs) and not refused and all(each["starts"] for each in jobs)
+    return {"starts": starts, "jobs": jobs, "refused": refused, "text": list(lines)}
+
+
+def _write_answer(answer: Answer, language: str) -> dict[str, Any]:
+    return {
+        "kind": answer.job.resource.kind,
+        "namespace": answer.job.key.namespace,
+        "name": answer.job.key.name,
+        "starts": not answer.refused and not answer.waits,
+        "refused": [_write(why, language) for why in answer.refused],
+        "waits": [write_cause(each, language) for each in answer.waits],
+        "lacking": list(answer.lacking),
+        "unseen": None if answer.unseen is None else render(answer.unseen, language),
+    }
+
+
+def _write(said: str | Phrase, language: str) -> str:
+    return said if isinstance(said, str) else render(said, language)
 
 
 async def _fetch_answer(

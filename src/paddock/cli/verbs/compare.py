@@ -18,17 +18,19 @@ from paddock.cli.follow.kept_runs import choose_run, find_kept
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.local_paths import format_path
 from paddock.cli.output.local_times import format_local_time
-from paddock.cli.output.run_rows import build_metrics, build_surroundings
+from paddock.cli.output.run_rows import build_surroundings, write_numbers
+from paddock.cli.output.side_by_side import print_side_by_side
 from paddock.cli.output.streams import print_line, write_json
-from paddock.cli.output.terminal import is_narrow, print_table, stdout
+from paddock.cli.output.terminal import stdout
 from paddock.cli.verb import Verb
+from paddock.history.comparison import FEWEST, MOST, Comparison, Difference, find_differences
+from paddock.history.comparison import compare as compare_manifests
 from paddock.history.metrics import Metrics
 from paddock.history.records import RunRecord
 from paddock.history.settings import read_spec
 from paddock.history.surroundings import ReadPackages, read_nothing
 from paddock.kube.times import format_duration, format_time
-from paddock.views.comparison import FEWEST, MOST, Comparison
-from paddock.views.comparison import compare as compare_manifests
+from paddock.views.numbers import BEST, compare_numbers
 from paddock.views.run_comparison import (
     list_code,
     list_datasets,
@@ -60,7 +62,8 @@ class Compared:
 @console_option
 @namespace_option
 def command(words: tuple[str, ...], output: str, namespace: str) -> None:
-    """Runs side by side: how they ended, their last numbers, and the fields in which their manifests differ.
+    """Runs side by side: the arguments that differ, their last numbers with the best of each marked (*), how they
+    ended, and what else differs.
 
     \b
     paddock compare train             its last two runs
@@ -136,16 +139,25 @@ def compare_settings(runs: Sequence[RunRecord]) -> Comparison:
 def list_facts(
     compared: Sequence[Compared], language: str, read: ReadPackages = read_nothing
 ) -> Iterator[tuple[str, list[str]]]:
-    """Each with a title and a value of each run; those that are the same in all, or in none, are left out but for how
-    they ended. `read`: the packages of a digest. Pure."""
+    """Each with a title and a value of each run: what was asked for and what came out first, manifests last. Those that
+    are the same in all, or in none, are left out but for numbers and how they ended. `read`: the packages of a digest.
+    Pure."""
     runs = [each.run for each in compared]
+    settings = compare_settings(runs)
+    yield from (
+        (each.path, [value or _NOTHING for value in each.values]) for each in settings.arguments if each.differs
+    )
+    asked = {each.path for each in settings.arguments}
+    for row in compare_numbers([each.metrics for each in compared]):
+        # the last number of a name that was an argument too is that of the end: a learning rate has decayed
+        title = render(phrase("{name}, last", name=row.name), language) if row.name in asked else row.name
+        yield title, write_numbers(row)
     yield render(phrase("Ended"), language), [run.outcome for run in runs]
     yield render(phrase("Started"), language), [format_local_time(run.created) for run in runs]
     yield (
         render(phrase("Took"), language),
         [format_duration(run.ended - run.created) if run.ended is not None else _NOTHING for run in runs],
     )
-    yield render(phrase("Metrics"), language), [build_metrics(each.metrics) or _NOTHING for each in compared]
     surroundings = [run.surroundings for run in runs]
     rows: list[tuple[Phrase, list[str]]] = [
         (phrase("Directory"), [format_path(run.directory) for run in runs]),
@@ -157,21 +169,30 @@ def list_facts(
         (phrase("Restarts"), [str(run.restarts) for run in runs]),
     ]
     yield from ((render(title, language), values) for title, values in rows if len(set(values)) > 1)
+    yield from _list_differing(settings.fields)
+
+
+def _list_differing(rows: Sequence[Difference]) -> Iterator[tuple[str, list[str]]]:
+    for row in rows:
+        if row.differs:
+            yield row.path, [_NOTHING if value is None else value or '""' for value in row.values]
 
 
 def _print(compared: Sequence[Compared], read: ReadPackages, language: str) -> None:
-    comparison = compare_settings([each.run for each in compared])
     rows = [[title, *values] for title, values in list_facts(compared, language, read)]
-    rows += [[each.path, *(value or _NOTHING for value in each.values)] for each in comparison.differences]
-    print_table(stdout(), ["", *(each.label for each in compared)], rows, cut=is_narrow(stdout()))
-    said = counted("{count} field of the manifests is equal", "{count} fields of the manifests are equal",
-                   count=comparison.equal)  # fmt: skip
+    print_side_by_side(stdout(), [["", *(each.label for each in compared)], *rows])
+    if any(row.best for row in compare_numbers([each.metrics for each in compared])):
+        stdout().print(render(phrase("{sign} the best of its row", sign=BEST), language))
+    equal = compare_settings([each.run for each in compared]).equal
+    said = counted("{count} argument or field of the manifests is equal",
+                   "{count} arguments and fields of the manifests are equal", count=equal)  # fmt: skip
     stdout().print(render(said, language))
 
 
 def build_document(compared: Sequence[Compared], read: ReadPackages = read_nothing) -> dict[str, Any]:
     """All of it for programs. `read`: as in `list_facts`. Pure."""
-    comparison = compare_settings([each.run for each in compared])
+    settings = compare_settings([each.run for each in compared])
+    manifests = [{"spec": read_spec(each.run)} for each in compared]
     return {
         "runs": [
             {
@@ -191,6 +212,11 @@ def build_document(compared: Sequence[Compared], read: ReadPackages = read_nothi
             }
             for each in compared
         ],
-        "differences": [{"path": each.path, "values": list(each.values)} for each in comparison.differences],
-        "equal": comparison.equal,
+        "arguments": [{"name": each.path, "values": list(each.values)} for each in settings.arguments if each.differs],
+        "numbers": [
+            {"name": row.name, "values": list(row.values), "best": sorted(row.best)}
+            for row in compare_numbers([each.metrics for each in compared])
+        ],
+        "differences": [{"path": each.path, "values": list(each.values)} for each in find_differences(manifests)],
+        "equal": settings.equal,
     }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 from rich.cells import cell_len
 
 from paddock.cli.cluster.complete import complete_jobs
@@ -17,9 +19,11 @@ from paddock.cli.cluster.rooms import fetch_rooms
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.follow.doubt import fetch_doubt
 from paddock.cli.follow.gone_jobs import fetch_present
+from paddock.cli.output.job_documents import build_job, write_moment
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.local_times import format_local_time, localize_times
-from paddock.cli.output.rows import build_pod_table
+from paddock.cli.output.rows import build_pod_cells, build_pod_table
+from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.manager import find_other_manager
@@ -44,7 +48,7 @@ from paddock.views.roles import explain_sizes
 from paddock.views.rooms import NO_ROOMS, Rooms
 from paddock.views.stored import StoredJob
 from paddock.words.messages import translate_message
-from paddock.words.phrases import Phrase, phrase, render
+from paddock.words.phrases import Foreign, Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -53,38 +57,96 @@ _LABEL = 11
 """Columns of a line's name."""
 
 
+@dataclass(frozen=True, slots=True)
+class Described:
+    """All that is told of one job."""
+
+    job: StoredJob
+    pods: Sequence[Manifest]
+    events: Sequence[Manifest] | None
+    """None where they may not be read."""
+    rooms: Rooms
+    place: ClusterChoice
+    doubts: Sequence[Phrase]
+
+    @property
+    def remarks(self) -> list[tuple[Phrase, Phrase | str]]:
+        """What is told below the facts, each with its label."""
+        notices = dict.fromkeys(filter(None, map(read_notice, self.pods)))  # events are kept for an hour
+        unseen = [self.rooms.unseen] if self.rooms.unseen is not None else []
+        return [
+            *((phrase("Room"), each) for each in unseen),
+            *((phrase("Doubt"), each) for each in self.doubts),
+            *((phrase("Avoids"), each) for each in explain_suspects(self.job.status, self.place.now())),
+            *((phrase("Image"), phrase("{said}", said=Foreign(each))) for each in notices),
+        ]
+
+
 @click.command(name="describe", cls=Verb)
 @click.argument("job", metavar="JOB", shell_complete=complete_jobs)
+@click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
 @namespace_option
-def command(job: str, namespace: str) -> None:
+def command(job: str, output: str, namespace: str) -> None:
     """Everything about one job: its state and why, its ranks, its events.
 
     \b
     paddock describe resnet
+    paddock describe resnet -o json    the same in values
     """
 
-    async def work(client: Client, place: ClusterChoice) -> None:
+    async def work(client: Client, place: ClusterChoice) -> Described:
         stored = await fetch_present(client, place, namespace, job)
         pods = await fetch_pods(client, stored)
         events = await _fetch_events(client, stored)
         if events is not None:
             events += await _fetch_of_probes(client, pods)
-        language = readers_language()
         rooms = await fetch_rooms(client, place, [(stored.shown_status.cause, stored.manifest)], namespace) or NO_ROOMS
-        for line in build_description(stored, place, language, rooms):
-            stdout().print(line)
-        if rooms.unseen is not None:
-            stdout().print(_label(phrase("Room"), language) + render(rooms.unseen, language))
-        for doubt in await fetch_doubt(client, place, stored):
-            stdout().print(_label(phrase("Doubt"), language) + render(doubt, language))
-        for avoided in explain_suspects(stored.status, place.now()):
-            stdout().print(_label(phrase("Avoids"), language) + localize_times(render(avoided, language)))
-        for notice in dict.fromkeys(filter(None, map(read_notice, pods))):  # events are kept for an hour
-            stdout().print(_label(phrase("Image"), language) + translate_message(notice, language))
-        _print_pods(pods, language, rooms)
-        _print_events(events, language)
+        return Described(stored, pods, events, rooms, place, await fetch_doubt(client, place, stored))
 
-    run_with_client(work)
+    found, language = run_with_client(work), readers_language()
+    if output == "json":
+        print_line(write_json(build_document(found, language), default=str))
+        return
+    for line in build_description(found.job, found.place, language, found.rooms):
+        stdout().print(line)
+    for label, said in found.remarks:
+        stdout().print(_label(label, language) + localize_times(_say(said, language)))
+    _print_pods(found.pods, language, found.rooms)
+    _print_events(found.events, language)
+
+
+def build_document(found: Described, language: str) -> dict[str, Any]:
+    """For `-o json`: the job's values, the lines of the text with their labels, pods and events."""
+    stored = found.job
+    status = stored.shown_status
+    rows = [read_pod_row(pod, found.rooms) for pod in found.pods]
+    facts = [*list_facts(stored, found.place, language, found.rooms), *found.remarks]
+    return {
+        **build_job(stored, found.rooms.add(status.cause, stored.resource, stored.manifest), language),
+        "facts": [{"about": _say(label), "text": _say(said, language)} for label, said in facts],
+        "progress": msgspec.to_builtins(status.progress),
+        "roles": {name: msgspec.to_builtins(counts) for name, counts in status.roles.items()},
+        "pods": [
+            {
+                "name": row.name, "ready": row.ready, "containers": row.containers, "status": row.state,
+                "restarts": row.restarts, "created": write_moment(row.created), "ip": row.address or None,
+                "node": row.node or None, "gpus": None if row.gpus is None else _say(row.gpus, language),
+                "why": build_pod_cells(row, time.time(), language)[-1],
+            }
+            for row in rows
+        ],
+        "events": None if found.events is None else [
+            {
+                "last": event.get("lastTimestamp"), "type": event.get("type", ""), "reason": event.get("reason", ""),
+                "message": tell_event(event, language), "count": int(event.get("count") or 1),
+            }
+            for event in _sort_events(found.events)
+        ],
+    }  # fmt: skip
+
+
+def _say(said: Phrase | str, language: str = "en") -> str:
+    return said if isinstance(said, str) else render(said, language)
 
 
 async def _fetch_events(client: Client, job: StoredJob) -> list[Manifest] | None:
@@ -128,16 +190,28 @@ def choose_of_probe(events: Sequence[Manifest]) -> list[Manifest]:
 def build_description(
     stored: StoredJob, place: ClusterChoice, language: str = "en", rooms: Rooms = NO_ROOMS
 ) -> list[str]:
-    """The lines above the pods; for an invalid job those from its metadata and status."""
-    if stored.job is None:
-        return build_facts_of_invalid(stored, language)
-    return build_facts(stored.job, stored, place, language, rooms)
+    """The lines above the pods."""
+    facts = list_facts(stored, place, language, rooms)
+    return [_label(name, language) + localize_times(text) for name, text in facts]
 
 
-def build_facts_of_invalid(stored: StoredJob, language: str = "en") -> list[str]:
+def list_facts(
+    stored: StoredJob, place: ClusterChoice, language: str = "en", rooms: Rooms = NO_ROOMS
+) -> list[tuple[Phrase, str]]:
+    """Each with its label; of an invalid job those from its metadata and status. Roles have a label in common."""
+    job = stored.job
+    if job is None:
+        facts = [*_list_facts_of_invalid(stored, language).items()]
+    else:
+        facts = [*_list_facts(job, stored, place, language, rooms).items()]
+        facts += [(phrase("Role"), each) for each in _roles(job, stored.shown_status)]
+    return [(name, text) for name, said in facts if (text := _say(said, language))]
+
+
+def _list_facts_of_invalid(stored: StoredJob, language: str) -> Mapping[Phrase, Phrase | str]:
     """`Why` is the recorded cause, or the problems of the manifest before the first reconcile."""
     status = stored.shown_status
-    facts: Mapping[Phrase, Phrase | str] = {
+    return {
         phrase("Name"): str(stored.key),
         phrase("Kind"): _kind(stored.resource),
         phrase("Manager"): find_other_manager(stored.manifest),
@@ -149,20 +223,19 @@ def build_facts_of_invalid(stored: StoredJob, language: str = "en") -> list[str]
         phrase("Started"): _moment(status.started),
         phrase("Finished"): _moment(status.finished),
     }
-    return _lines(facts, language)
 
 
-def build_facts(
-    job: Job, stored: StoredJob, place: ClusterChoice, language: str = "en", rooms: Rooms = NO_ROOMS
-) -> list[str]:
-    """One line for each known fact, with its name in the first column."""
+def _list_facts(
+    job: Job, stored: StoredJob, place: ClusterChoice, language: str, rooms: Rooms
+) -> Mapping[Phrase, Phrase | str]:
+    """An empty text for what is not known."""
     status = stored.shown_status
     cause = rooms.add(status.cause, stored.resource, stored.manifest)
     attempt = phrase(
         "{attempt}, restarts {restarts} ({limit})",
         attempt=status.attempt, restarts=status.restarts, limit=_limit(job),
     )  # fmt: skip
-    facts: Mapping[Phrase, Phrase | str] = {
+    return {
         phrase("Name"): str(job.key),
         phrase("Kind"): _kind(job.resource),
         phrase("Mode"): job.mode,
@@ -184,8 +257,6 @@ def build_facts(
         phrase("Without"): annotations_of(stored.manifest).get("paddock.dev/without", ""),
         phrase("Outputs"): _outputs(job, stored, place),
     }
-    roles = [_label(phrase("Role"), language) + render(each, language) for each in _roles(job, status)]
-    return _lines(facts, language) + roles
 
 
 def _tell_people(stored: StoredJob) -> Mapping[Phrase, Phrase | str]:
@@ -194,11 +265,6 @@ def _tell_people(stored: StoredJob) -> Mapping[Phrase, Phrase | str]:
         phrase("By"): show_person(read_creator(annotations)),
         phrase("Change"): explain_change(annotations, read_generation(stored.manifest)) or "",
     }
-
-
-def _lines(facts: Mapping[Phrase, Phrase | str], language: str) -> list[str]:
-    said = [(name, text if isinstance(text, str) else render(text, language)) for name, text in facts.items()]
-    return [_label(name, language) + localize_times(text) for name, text in said if text]
 
 
 def _kind(resource: Resource) -> str:
@@ -248,7 +314,7 @@ def _moment(moment: float | None) -> Phrase | str:
     return phrase("{time} ({age} ago)", time=format_local_time(moment), age=format_duration(time.time() - moment))
 
 
-def _print_pods(pods: list[Manifest], language: str, rooms: Rooms) -> None:
+def _print_pods(pods: Sequence[Manifest], language: str, rooms: Rooms) -> None:
     label = _label(phrase("Pods"), language)
     if not pods:
         stdout().print(label + render(phrase("none"), language))
@@ -266,12 +332,16 @@ def tell_event(event: Mapping[str, Any], language: str) -> str:
     return render(phrase("{said}: {message}", said=str(event[_OF]), message=said), language) if _OF in event else said
 
 
-def _print_events(events: list[Manifest] | None, language: str) -> None:
+def _sort_events(events: Sequence[Manifest]) -> list[Manifest]:
+    return sorted(events, key=lambda each: str(each.get("lastTimestamp")))
+
+
+def _print_events(events: Sequence[Manifest] | None, language: str) -> None:
     label = _label(phrase("Events"), language)
     nothing = phrase("none") if events is not None else phrase("you may not read them")
     stdout().print(label.rstrip() if events else label + render(nothing, language))
     now = time.time()
-    for event in sorted(events or (), key=lambda each: str(each.get("lastTimestamp"))):
+    for event in _sort_events(events or ()):
         last = read_time(event.get("lastTimestamp"))
         age = "" if last is None else format_duration(now - last)
         times = f" (x{event['count']})" if int(event.get("count") or 1) > 1 else ""

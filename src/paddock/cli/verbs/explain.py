@@ -6,7 +6,7 @@ For a job: the cause that the operator recorded, unchanged, then the next steps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,8 +17,10 @@ from paddock.cli.cluster.kinds import name_for_kubectl
 from paddock.cli.cluster.lookup import NoJob
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.session import run_with_client
+from paddock.cli.output.job_documents import build_job, build_run
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.local_times import localize_times
+from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
@@ -45,21 +47,31 @@ if TYPE_CHECKING:
     from paddock.kube.api import PodApi
 
 
-Explained = tuple[list[str], str]
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What is told of one job."""
+
+    lines: list[str]
+    bad: str = ""
+    """Which of them tells a failure; empty without one."""
+    document: Mapping[str, Any] = field(default_factory=dict)
+    """For `-o json`, but for the lines."""
 
 
 @click.command(name="explain", cls=Verb)
 @click.argument("job", required=False, metavar="[JOB]", shell_complete=complete_jobs)
 @click.option("--why-not", "file", default=None, metavar="FILE", help="Why the job in FILE would not start now.")
 @click.option("--bundle", default=None, metavar="FILE", help="Of the job in this file of paddock bundle, as it was.")
+@click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
 @namespace_option
-def command(job: str | None, file: str | None, bundle: str | None, namespace: str) -> int:
+def command(job: str | None, file: str | None, bundle: str | None, output: str, namespace: str) -> int:
     """Why a job waits, restarts or failed, or why one that is not submitted yet would not start.
 
     \b
     paddock explain JOB
     paddock explain --why-not job.yaml
     paddock explain --bundle resnet.bundle.tar.gz
+    paddock explain JOB -o json    its phase, its cause with all values, what to type next, and the lines of the text
 
     Exit code with --why-not: 0 it would start now, 1 it would wait, be refused or is wrong.
     """
@@ -71,24 +83,23 @@ def command(job: str | None, file: str | None, bundle: str | None, namespace: st
     if bundle is not None:
         from paddock.cli.cluster.bundled import run_with_bundle
 
-        async def work(client: PodApi, place: ClusterChoice, where: str, name: str) -> Explained:
+        async def work(client: PodApi, place: ClusterChoice, where: str, name: str) -> Explanation:
             try:
                 return await _explain(client, place, where, name, language)
             except NoJob:
-                if not (lines := _explain_kept(place, where, name, language)):
+                if (kept := _explain_kept(place, where, name, language)) is None:
                     raise
-                return lines, ""
+                return kept
 
-        return _print(*run_with_bundle(bundle, work))
+        return _print(run_with_bundle(bundle, work), output)
     if job:
-        return _print(*run_with_client(lambda client, place: _explain(client, place, namespace, job, language)))
+        return _print(run_with_client(lambda client, place: _explain(client, place, namespace, job, language)), output)
     from paddock.cli.submit.why_not import explain_file
 
-    return explain_file(str(file), namespace, language)
+    return explain_file(str(file), namespace, language, output)
 
 
-async def _explain(client: PodApi, place: ClusterChoice, namespace: str, name: str, language: str) -> Explained:
-    """The lines, and that of them which tells a failure; empty without one."""
+async def _explain(client: PodApi, place: ClusterChoice, namespace: str, name: str, language: str) -> Explanation:
     from paddock.cli.follow.above_limits import fetch_above
     from paddock.cli.follow.doubt import fetch_doubt
     from paddock.cli.follow.gone_jobs import fetch_present
@@ -104,6 +115,7 @@ async def _explain(client: PodApi, place: ClusterChoice, namespace: str, name: s
     if (hidden := _explain_hidden(place, job, status)) is not None:
         beside = [*beside, hidden]
     lines = build_explanation(job.manifest, status, now, language, place.flags, word, beside)
+    steps = find_steps(job.manifest, status, place.flags, word)
     if sizes := _explain_sizes(place, job.manifest):
         lines.insert(2, render(sizes, language))
     since = find_since(place, job, status) if status.phase is Phase.FAILED else []
@@ -120,6 +132,7 @@ async def _explain(client: PodApi, place: ClusterChoice, namespace: str, name: s
     if waiting:
         doctor = Step("paddock doctor {name}{where}", {"name": word}, job.key.namespace)
         lines += [render(each, language) for each in build_next([doctor], place.flags)]
+        steps.append(doctor)
     lines += [render(each, language) for each in await fetch_said(client, job)]
     if status.suspects and not status.phase.terminal:
         from paddock.jobs.sentences.suspect_phrases import explain_suspects  # late: few jobs have any
@@ -131,24 +144,35 @@ async def _explain(client: PodApi, place: ClusterChoice, namespace: str, name: s
             for each in await _explain_no_cause(client, job.resource, namespace, job.status, place)
         ]
     bad = status.cause if has_failed_rank(status.phase, status.cause) else None
-    return lines, explain(bad, language) if bad else ""
+    document = {
+        **build_job(job, status.cause, language),
+        "next": [_write(place.flags.fill(each), language) for each in steps],
+    }
+    return Explanation(lines, explain(bad, language) if bad else "", document)
 
 
-def _explain_kept(place: ClusterChoice, namespace: str, name: str, language: str) -> list[str]:
-    """How the last run of a job that is gone has ended; empty where nothing is kept of it."""
+def _write(said: Phrase | str, language: str) -> str:
+    return said if isinstance(said, str) else render(said, language)
+
+
+def _explain_kept(place: ClusterChoice, namespace: str, name: str, language: str) -> Explanation | None:
+    """How the last run of a job that is gone has ended; None where nothing is kept of it."""
     from paddock.cli.follow.kept_runs import find_kept
     from paddock.cli.output.run_rows import explain_end
 
     runs = find_kept(place.kept, namespace, name) if place.kept is not None else []
     if not runs:
-        return []
+        return None
     gone = phrase("the job {name} was gone then; this is how its last run ended", name=repr(name))
-    return [explain_end(runs[-1], language), render(gone, language)]
+    return Explanation([explain_end(runs[-1], language), render(gone, language)], "", build_run(runs[-1], language))
 
 
-def _print(lines: list[str], bad: str) -> int:
-    for line in lines:
-        stdout().print(localize_times(line), style="red" if line == bad else "")
+def _print(found: Explanation, output: str) -> int:
+    if output == "json":
+        print_line(write_json({**found.document, "text": found.lines}, default=str))
+        return 0
+    for line in found.lines:
+        stdout().print(localize_times(line), style="red" if line == found.bad else "")
     return 0
 
 
@@ -238,11 +262,10 @@ def build_explanation(
     if manager is not None and cause is None:
         return [*head, render(phrase("{said}: no operator of Paddock acts on it", said=manager), language)]
     if cause is None and status.problem is not None:
-        steps = build_steps(status.problem, name, namespace, local=flags.local, kind=_name_kind(manifest), word=word)
         return [
             *head,
             *_about_restarts(manifest, status, language),
-            *(render(each, language) for each in build_next(steps, flags)),
+            *_tell_steps(manifest, status, language, flags, word),
         ]
     if cause is None:
         said = _WITHOUT_CAUSE.get(str(status.phase), _UNSEEN)
@@ -275,10 +298,23 @@ def build_explanation(
     if manager is not None:
         # Its manager has copied the status of a job elsewhere: what to type there does not help here.
         return [*lines, render(manager, language)]
+    return [*lines, *_tell_steps(manifest, status, language, flags, word)]
+
+
+def find_steps(manifest: Mapping[str, Any], status: Status, flags: Flags, word: str = "") -> list[Step]:
+    """What to type next. `word`: as in `build_steps`. Pure."""
+    cause = status.cause or status.problem
+    if cause is None or explain_manager(manifest) is not None:
+        return []
+    name, namespace = name_of(manifest), namespace_of(manifest)
     steps = build_steps(cause, name, namespace, local=flags.local, kind=_name_kind(manifest), word=word)
-    if given_up:  # what it waited for may be there by now, and it is suspended all the same
+    if read_given_up(manifest) == cause:  # what it waited for may be there by now, and it is suspended all the same
         steps.append(Step("paddock resume {word}{where}", {"word": word or name}, namespace))
-    return [*lines, *(render(each, language) for each in build_next(steps, flags))]
+    return steps
+
+
+def _tell_steps(manifest: Mapping[str, Any], status: Status, language: str, flags: Flags, word: str) -> list[str]:
+    return [render(each, language) for each in build_next(find_steps(manifest, status, flags, word), flags)]
 
 
 def _about_restarts(manifest: Mapping[str, Any], status: Status, language: str) -> list[str]:

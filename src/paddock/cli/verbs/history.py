@@ -29,30 +29,49 @@ from paddock.history.records import RunRecord
 from paddock.history.since import explain_since, find_completed, find_earlier
 from paddock.jobs.model import Phase
 from paddock.kube.nearness import nearest
+from paddock.kube.times import Moment
 from paddock.logs.metric_lines import explain_metric_file
 from paddock.logs.nearest_line import explain_nearest
+from paddock.views.numbers import BEST
+from paddock.views.run_orders import find_order
 from paddock.words.phrases import NOTHING, Phrase, phrase, render
+
+_MOST_NAMED = 24
+"""Names that a message lists."""
 
 
 @click.command(name="history", cls=Verb)
 @click.argument("job", metavar="[JOB]", required=False, shell_complete=complete_jobs)
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the last N runs.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the last N runs; with --sort the first N.")
 @click.option("--tag", metavar="TAG", help="Only runs with this tag.")
+@click.option(
+    "--sort",
+    default=None,
+    metavar="NAME",
+    help="By a number (val_loss), an argument (lr) or a column (took): the best, or the lowest, first; -NAME: last.",
+)
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="json: a list of runs.")
 @console_option
 @namespace_option
 def command(
-    job: str | None, all_namespaces: bool, limit: int | None, tag: str | None, output: str, namespace: str
+    job: str | None,
+    all_namespaces: bool,
+    limit: int | None,
+    tag: str | None,
+    sort: str | None,
+    output: str,
+    namespace: str,
 ) -> None:
-    """What ran on this machine, or on a cluster: one line a run, with how it ended, its last numbers, and what changed
-    in its manifest.
+    """What ran on this machine, or on a cluster: one line a run, with how it ended, its last numbers, of which the best
+    are marked (*), and what changed since the run before: arguments first.
 
     \b
     paddock history
     paddock history resnet        its runs with all their attempts
     paddock logs resnet --run 3   what one of them printed
-    paddock history --tag base    what has this tag: the console gives runs notes and tags
+    paddock history --tag base    what has this tag: --tag of run and submit, or the console, gives it
+    paddock history --sort val_accuracy
 
     A name's runs are counted from 1. They are kept for 7 days or up to 1 GiB of logs (`paddock up --keep-logs
     30d,20GiB` sets both), and the record of each name's last run for 90 days. Works also while the local cluster is
@@ -61,10 +80,10 @@ def command(
     With --context it asks the cluster's console, if one keeps the history there, and you see the runs of the jobs that
     you may get.
     """
-    place = choose_place()
+    place, wanted = choose_place(), Wanted(limit, tag, sort)
     if place.home is not None:
-        _show(Kept(History(place.home), may_answer(place.home)), job, namespace, output, limit, tag,
-              all_namespaces=all_namespaces)  # fmt: skip
+        kept = Kept(History(place.home), may_answer(place.home))
+        _show(kept, job, namespace, output, wanted, all_namespaces=all_namespaces)
         return
     if all_namespaces:
         raise UserError(
@@ -78,7 +97,14 @@ def command(
         fetched = run(fetch_history(place, home, namespace, read_job_word(job)[1] if job else "", ranks=ranks))
         for said in fetched.tell():
             _notify(said)
-        _show(Kept(fetched.history, True, fetched=True), job, namespace, output, limit, tag, all_namespaces=False)
+        _show(
+            Kept(fetched.history, True, fetched=True),
+            job,
+            namespace,
+            output,
+            Wanted(limit, tag, sort),
+            all_namespaces=False,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +118,40 @@ class Kept:
     """From a console: the bytes of the logs are not here."""
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which runs, and in which order; None where that was not said."""
+
+    limit: int | None
+    tag: str | None
+    sort: str | None
+
+    def choose(self, rows: Sequence[RunRow]) -> list[RunRow]:
+        """Raises `UserError` for an order that no row has."""
+        if self.sort is None:
+            return list(rows[-self.limit :] if self.limit else rows)
+        found = sort_rows(rows, self.sort, time.time()) if rows else []
+        return found[: self.limit] if self.limit else found
+
+
+def sort_rows(rows: Sequence[RunRow], sort: str, now: Moment) -> list[RunRow]:
+    """The rows by what `--sort` names. Raises `UserError` for what none of them has. Pure."""
+    orders = run_rows.list_orders_of(rows, now)
+    name = sort.removeprefix("-")
+    if (order := find_order(orders, name)) is None:
+        known = [each for each in orders if find_order(orders, each)]
+        near = nearest(name, known)
+        raise UserError(
+            phrase(
+                "--sort: no run here has {name}{hint}; there are {known}",
+                name=repr(name), hint=explain_near(near) if near else NOTHING, known=", ".join(known[:_MOST_NAMED]),
+            )
+        )  # fmt: skip
+    return order.sort(rows, turned=sort != name)
+
+
 def _show(
-    kept: Kept, job: str | None, namespace: str, output: str, limit: int | None, tag: str | None, *,
-    all_namespaces: bool,
+    kept: Kept, job: str | None, namespace: str, output: str, wanted: Wanted, *, all_namespaces: bool
 ) -> None:  # fmt: skip
     history, up = kept.history, kept.up
     everything, damaged = history.read("" if all_namespaces else namespace)
@@ -102,6 +159,7 @@ def _show(
         _notify(phrase("{path} is not the record of a run and is left out: {why}", path=str(each.path), why=each.why))
     runs = _choose(history, namespace, job, everything) if job else everything
     notes = history.read_notes("" if all_namespaces else namespace, "")
+    tag = wanted.tag
     if tag is not None:
         runs = [run for run in runs if tag in choose_note(run, notes.get(run.uid)).tags]
     survey, before = history.survey(), find_earlier(everything)
@@ -111,8 +169,9 @@ def _show(
             run, survey.read_metrics(run), before.get(run.uid), up, _explain_since(history, run, completed),
             history.read_packages, choose_note(run, notes.get(run.uid)),
         )
-        for run in (runs if limit is None else runs[-limit:])
+        for run in (runs if wanted.limit is None or wanted.sort else runs[-wanted.limit:])
     ]  # fmt: skip
+    rows = run_rows.mark_best(wanted.choose(rows))
     if output == "json":
         documents = [run_rows.build_document(row, find_attempts(survey, row.run)) for row in rows]
         print_line(write_json(documents))
@@ -159,11 +218,15 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool,
     now, language = time.time(), readers_language()
     cells = [run_rows.build_cells(row, now, language) for row in rows]
     header = list(run_rows.HEADER)
+    if stdout().is_terminal and len({row.run.directory for row in rows}) == 1:
+        header, cells = run_rows.drop_directory(header, cells)
     if spaces:
         header = ["NAMESPACE", *header]
         cells = [[row.run.namespace, *each] for row, each in zip(rows, cells, strict=True)]
     red = {number for number, row in enumerate(rows) if run_rows.has_failed(row.run)}
-    print_table(stdout(), header, cells, cut=not whole or is_narrow(stdout()), red=red)
+    print_table(stdout(), header, cells, cut=True, red=red)
+    if stdout().is_terminal and any(row.best for row in rows):
+        stdout().print(render(phrase("{sign} the best of these runs", sign=BEST), language))
     for row in rows if whole else ():
         print_line()
         stdout().print(run_rows.explain_end(row.run, language))

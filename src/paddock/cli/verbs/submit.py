@@ -17,8 +17,8 @@ from paddock.cli.submit.job_datasets import with_data
 from paddock.cli.submit.manifest_files import fetch_checked
 from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.push_options import push_options, read_push
-from paddock.cli.submit.script.options import SHARE_HELP, priority_option, queue_option
-from paddock.cli.submit.script.requests import find_needed, with_environment, with_hold, with_place
+from paddock.cli.submit.script.options import SHARE_HELP, note_option, priority_option, queue_option, tag_option
+from paddock.cli.submit.script.requests import find_needed, with_environment, with_hold, with_note, with_place
 from paddock.cli.submit.shared_gpus import with_shares
 from paddock.cli.submit.submission import drop_devices
 from paddock.cli.submit.submitter import Submitted
@@ -26,6 +26,7 @@ from paddock.cli.submit.submitter import submit as send
 from paddock.cli.submit.ways_of_sending import open_pushes
 from paddock.cli.submit.workdir import refuse_impossible, workdir_option
 from paddock.cli.verb import Verb
+from paddock.history.notes import Note
 from paddock.kube.gpu_shares import FEWEST_SHARES, MOST_SHARES
 from paddock.kube.meta import Manifest, name_of
 from paddock.views.commands import printed_name
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     metavar="TIME",
     help="Keep a rank that failed for so long, for paddock shell: 30m, 2h. On the local cluster.",
 )
+@tag_option
+@note_option
 @queue_option
 @priority_option
 @push_options
@@ -61,6 +64,8 @@ def command(
     data: tuple[str, ...],
     shares: int | None,
     hold: int | None,
+    tags: tuple[str, ...],
+    note: str,
     queue: str | None,
     priority: str | None,
     push: str | None,
@@ -82,7 +87,7 @@ def command(
     """
     checked = with_data(drop_devices(fetch_checked(files, namespace), without), data)
     checked = with_hold(with_shares(checked, shares, _notify), hold)
-    checked = with_place(checked, queue or "", priority or "")
+    checked = with_note(with_place(checked, queue or "", priority or ""), Note(note, tags))
 
     place = choose_place()
     pushed = read_push(push, image_python, place)

@@ -31,6 +31,7 @@ from paddock.kube.times import format_duration
 from paddock.logs.metric_lines import explain_metric_file
 from paddock.logs.nearest_line import explain_nearest
 from paddock.logs.printed_lines import EXAMPLES
+from paddock.views.numbers import format_number
 from paddock.views.short_sentences import explain_start
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Foreign, Phrase, phrase
@@ -360,13 +361,6 @@ def _build_row(summary: Summary, address: str, axis: str) -> Mapping[str, Any]:
         "text": summary.text,
         "log": f"{address}/logs?at={place.attempt}#rank={place.rank}&line={summary.line + 1}",
     }
-
-
-def format_number(value: float) -> str:
-    """The number as people write it: four digits that count, whole numbers whole."""
-    if math.isfinite(value) and value == int(value) and abs(value) < 1e9:
-        return str(int(value))
-    return f"{value:.4g}"
 
 
 SCREEN = Screen("charts", f"{JOB}/charts", phrase("Charts"), list_topics, build, every=SECONDS)

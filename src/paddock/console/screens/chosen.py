@@ -15,10 +15,10 @@ from paddock.console.addresses import address_of_job
 from paddock.console.feed import Topic
 from paddock.console.heads import explain_right
 from paddock.console.page_context import Missing, PageContext, Redirect, Screen
+from paddock.history.comparison import FEWEST
+from paddock.history.comparison import MOST as MOST_COMPARED
 from paddock.kube.times import read_time
 from paddock.views.commands import explain_why_not
-from paddock.views.comparison import FEWEST
-from paddock.views.comparison import MOST as MOST_COMPARED
 from paddock.views.phases import show_phase
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, counted, phrase

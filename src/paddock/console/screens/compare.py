@@ -1,5 +1,5 @@
-"""Two to eight jobs, or runs of jobs, side by side: how they went, their curves in one chart, and where their
-manifests, their code, their packages and all else that is recorded differ.
+"""Two to eight jobs, or runs of jobs, side by side: the arguments that differ, their numbers and how they went, their
+curves in one chart, and where their code, their packages, their manifests and all else that is recorded differ.
 
 /compare?job=NAMESPACE/KIND/NAME&run=NAMESPACE/KIND/NAME/3&…
 """
@@ -13,13 +13,13 @@ from typing import Any
 
 from paddock.console.addresses import address_of_job
 from paddock.console.charts.choice import choose, is_exact
-from paddock.console.charts.curves import Chart, Segment, build_chart
+from paddock.console.charts.curves import Chart, Segment, Summary, build_chart
 from paddock.console.charts.drawn import write_segment
 from paddock.console.charts.numbers import OWN
 from paddock.console.charts.overlay import overlay
 from paddock.console.feed import Topic
 from paddock.console.page_context import PageContext, Screen
-from paddock.console.screens.charts import TITLES, format_number, write_id
+from paddock.console.screens.charts import TITLES, write_id
 from paddock.console.screens.compared_runs import (
     Run,
     Wanted,
@@ -30,11 +30,12 @@ from paddock.console.screens.compared_runs import (
     read_run,
     read_wanted,
 )
+from paddock.history.comparison import FEWEST, MOST, compare
 from paddock.history.records import RunRecord
 from paddock.history.surroundings import read_nothing
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment, format_duration
-from paddock.views.comparison import FEWEST, MOST, find_differences
+from paddock.views.numbers import BEST, find_best, format_number
 from paddock.views.run_comparison import PackageTable, compare_packages, list_differing
 from paddock.views.short_sentences import explain_briefly
 from paddock.views.stored import read_stored
@@ -45,7 +46,9 @@ POINTS = 12_000
 SECONDS, SOON = 5.0, 0.5
 """Until the page looks again while a run goes on; and while a long log is being read."""
 MOST_DIFFERENCES = 200
-"""Rows of fields: of eight runs they are 1,600 values, of which the page has 600 characters each."""
+"""Rows of arguments, and of fields: of eight runs they are 1,600 values, of which the page has 600 characters each."""
+_LAST_TITLES = {"lr": phrase("Learning rate, last")}
+"""Of what most programs lower as they go on: the last number is not the argument."""
 _AXES = {"step": phrase("step"), "epoch": phrase("epoch"), "reading": phrase("reading")}
 
 
@@ -86,12 +89,22 @@ def _build(page: PageContext, runs: Sequence[Run]) -> Mapping[str, Any]:
     charts = {metric: [_build_own(metric, run) for run in runs] for metric in _choose_metrics(runs)}
     drawn = [found for metric, own in charts.items() if (found := _build_chart(page, metric, own, runs))]
     manifests = list_manifests(runs)
-    differences = find_differences([each for each in manifests if each is not None])
+    compared = compare([each for each in manifests if each is not None])
+    arguments = [_build_fact(each.path, _place_values(manifests, each.values)) for each in compared.arguments]
+    asked = [each for each in arguments if not _is_alike(each)]
+    differences = [each for each in compared.fields if each.differs]
+    facts, numbers = _list_facts(page, runs), _list_numbers(page, charts)
+    has_best = any(each["best"] for each in numbers)
     reading = any(run.found.read < run.found.lines for run in runs)
     return {
         "said": "",
         "jobs": [_build_job(run, lane) for lane, run in enumerate(runs)],
-        "facts": [*_list_facts(page, runs), *_list_numbers(page, charts)],
+        "asked": asked[:MOST_DIFFERENCES],
+        "more_asked": max(0, len(asked) - MOST_DIFFERENCES),
+        "numbers": numbers,
+        "best": page.say(phrase("{sign} the best of its row", sign=BEST)) if has_best else "",
+        "facts": [each for each in facts if not _is_alike(each)],
+        "alike": [each for each in (*arguments, *facts) if _is_alike(each)][:MOST_DIFFERENCES],
         "beginnings": _list_beginnings(page, runs),
         "packages": _compare_packages(page, runs),
         "differences": [
@@ -150,7 +163,12 @@ def _list_facts(page: PageContext, runs: Sequence[Run]) -> list[Mapping[str, Any
 
 
 def _build_fact(title: str, values: Sequence[Any]) -> Mapping[str, Any]:
-    return {"title": title, "values": values, "is": "text"}
+    return {"title": title, "values": values, "is": "text", "best": ()}
+
+
+def _is_alike(fact: Mapping[str, Any]) -> bool:
+    """Whether a row may be folded away: how they ended, and when they began, is always shown."""
+    return fact["is"] == "text" and len(set(fact["values"])) == 1
 
 
 def _measure(run: Run, now: Moment) -> str:
@@ -169,14 +187,21 @@ def _count_ranks(run: Run) -> str:
 
 
 def _list_numbers(page: PageContext, charts: Mapping[str, Sequence[Chart | None]]) -> list[Mapping[str, Any]]:
-    """The last number of each kind that any of them printed, and the lowest loss."""
-    rows: list[tuple[Phrase | str, list[str]]] = []
+    """The last number of each kind that any of them printed, and the lowest loss; with the places of the best."""
+    rows: list[tuple[Phrase | str, list[str], frozenset[int]]] = []
     for metric, own in charts.items():
+        name = metric.removeprefix(OWN)
         if any(own):
-            rows.append((_title(metric), [_write_last(chart) for chart in own]))
+            last = [_find_last(chart) for chart in own]
+            best = find_best(name, [each.last if each else None for each in last])
+            rows.append(
+                (_LAST_TITLES.get(metric) or _title(metric), [_write_last(metric, each) for each in last], best)
+            )
         if metric == "loss" and any(own):
-            rows.append((phrase("Lowest loss"), [_write_lowest(chart) for chart in own]))
-    return [_build_fact(page.say(title), values) for title, values in rows]
+            lowest = [_find_lowest(chart) for chart in own]
+            written = ["–" if each is None else format_number(each) for each in lowest]
+            rows.append((phrase("Lowest loss"), written, find_best(metric, lowest)))
+    return [{**_build_fact(page.say(title), values), "best": sorted(best)} for title, values, best in rows]
 
 
 def _title(metric: str) -> Phrase | str:
@@ -223,16 +248,19 @@ def _spread(values: Sequence[str], places: Sequence[int], count: int) -> list[st
     return [found.get(place, "–") for place in range(count)]
 
 
-def _write_last(chart: Chart | None) -> str:
-    if chart is None:
+def _find_last(chart: Chart | None) -> Summary | None:
+    return max(chart.summaries, key=lambda each: each.place.attempt) if chart else None
+
+
+def _write_last(metric: str, last: Summary | None) -> str:
+    if last is None:
         return "–"
-    last = max(chart.summaries, key=lambda each: each.place.attempt)
-    return f"{format_number(last.last)} {last.unit}".strip() if chart.metric == "speed" else format_number(last.last)
+    return f"{format_number(last.last)} {last.unit}".strip() if metric == "speed" else format_number(last.last)
 
 
-def _write_lowest(chart: Chart | None) -> str:
+def _find_lowest(chart: Chart | None) -> float | None:
     lowest = [each.lowest for each in chart.summaries if each.lowest is not None] if chart else []
-    return format_number(min(lowest)) if lowest else "–"
+    return min(lowest, default=None)
 
 
 def _place_values(manifests: Sequence[Manifest | None], values: Sequence[str | None]) -> list[str]:

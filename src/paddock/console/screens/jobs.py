@@ -19,7 +19,6 @@ from paddock.console.heads import give_advice
 from paddock.console.page_context import PageContext, Screen
 from paddock.console.rooms import SECONDS as ROOM_SECONDS
 from paddock.console.rooms import add_room, look_for_room, waits_for_room
-from paddock.console.screens.charts import format_number
 from paddock.console.screens.listed import link_to
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.exit_codes import has_failed_rank
@@ -45,6 +44,7 @@ from paddock.views.listing import (
     read_order,
     sort_jobs,
 )
+from paddock.views.numbers import format_number
 from paddock.views.ranks import total_asked
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Foreign, Names, Phrase, phrase

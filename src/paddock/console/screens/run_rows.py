@@ -18,7 +18,6 @@ from paddock.console.backend import Extent, RunList
 from paddock.console.charts.numbers import OWN
 from paddock.console.feed import Topic
 from paddock.console.page_context import PageContext
-from paddock.console.screens.charts import format_number
 from paddock.console.screens.listed import link_to
 from paddock.history.changes import SHOWN
 from paddock.history.keeper import SETTLING
@@ -33,17 +32,15 @@ from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import format_duration
 from paddock.views.commands import printed_name
 from paddock.views.listing import Part, choose_part, cut_part
+from paddock.views.numbers import choose_best, format_number, list_metrics, read_last_place, write_number
 from paddock.views.runs import (
     Choices,
     RunFilter,
     RunView,
-    choose_best,
     list_choices,
     list_commands,
     list_files,
-    list_metrics,
     name_code,
-    read_last_place,
     read_sort,
     sort_runs,
     view_job,
@@ -307,10 +304,6 @@ def _tell_best(name: str, extent: Extent | None) -> str:
         return ""
     best = choose_best(name, extent.lowest, extent.highest)
     return "" if best is None else format_number(best)
-
-
-def write_number(number: float | str) -> str:
-    return number if isinstance(number, str) else format_number(float(number))
 
 
 def _build_details(page: PageContext, run: RunView, word: str) -> Mapping[str, Any]:

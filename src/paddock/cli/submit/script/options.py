@@ -13,6 +13,7 @@ import click
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.language import localized
 from paddock.cli.output.periods import read_hold, read_seconds, write_seconds
+from paddock.history.notes import clean_text, explain_tags, explain_text, read_tags
 from paddock.kube.gpu_shares import FEWEST_SHARES, MOST_SHARES
 from paddock.kube.validation.names import DNS_SUBDOMAIN
 from paddock.script.amounts import explain_wrong_cpus, explain_wrong_memory
@@ -69,6 +70,22 @@ def read_name(text: str) -> str:
     return text
 
 
+def take_tags(_context: click.Context, _parameter: click.Parameter, tags: tuple[str, ...]) -> tuple[str, ...]:
+    """`--tag a --tag b,c`: each once."""
+    known = read_tags(",".join(tags))
+    if (wrong := explain_tags(known)) is not None:
+        raise click.BadParameter(localized(wrong))
+    return known
+
+
+def read_note(text: str) -> str:
+    """`--note`, as it is kept."""
+    cleaned = clean_text(text)
+    if (wrong := explain_text(cleaned)) is not None:
+        raise click.BadParameter(localized(wrong))
+    return cleaned
+
+
 queue_option: Callable[[Command], Command] = click.option(
     "--queue",
     type=read_name,
@@ -82,6 +99,13 @@ priority_option: Callable[[Command], Command] = click.option(
     default=None,
     metavar="NAME",
     help="The PriorityClass of the ranks, and of the job in its queue.",
+)
+tag_option: Callable[[Command], Command] = click.option(
+    "--tag", "tags", multiple=True, callback=take_tags, metavar="TAG",
+    help="A word by which history and the console find the run again. Repeatable.",
+)  # fmt: skip
+note_option: Callable[[Command], Command] = click.option(
+    "--note", type=read_note, default="", metavar="TEXT", help="What is to be remembered of the run; history shows it."
 )
 _OPTIONS = (
     click.option("--name", default=None, metavar="NAME", help="What the job is called (default: as the script)."),
@@ -153,6 +177,8 @@ _OPTIONS = (
         "--outputs", default=None, metavar="CLAIM",
         help="On a cluster: keep what each run writes in this claim (PersistentVolumeClaim).",
     ),
+    tag_option,
+    note_option,
     click.option("--image", default=None, metavar="IMAGE", help="The image (default: the framework's)."),
     click.option(
         "--framework", type=click.Choice(list(FRAMEWORKS)), default=None,
@@ -192,6 +218,8 @@ class ScriptOptions:
     """The value of the annotation (`jobs.labels.RESUME_ANNOTATION`); empty for none."""
     outputs: str | None = None
     """The claim of --outputs."""
+    tags: tuple[str, ...] = ()
+    note: str = ""
     image: str | None = None
     framework: str | None = None
     workdir: str | None = None

@@ -25,6 +25,7 @@ from paddock.cli.submit.script.own_environments import explain_two, explain_unus
 from paddock.cli.submit.script.sources import Sources
 from paddock.cli.submit.script.variables import explain_open_secrets, read_hidden, read_plain
 from paddock.environments.needed import Needed
+from paddock.history.notes import Note, explain_tags, read_note, write_annotations
 from paddock.jobs.labels import FRAMEWORK_ANNOTATION, OUTPUTS_ANNOTATION, REQUIREMENTS_ANNOTATION, RESUME_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.kube.datasets import MOUNTS_ANNOTATION
@@ -131,6 +132,7 @@ def read_request(
         mounts=read_data({}, options.data),
         resume=options.resume,
         outputs=options.outputs or "",
+        note=Note(options.note, options.tags),
         keeps_pods=not local,
         image=options.image or (plain_job.IMAGE if manager and not needed else ""),
         environment=needed.name if needed else "",
@@ -255,6 +257,7 @@ def change_job(
         manifest = _annotate(manifest, OUTPUTS_ANNOTATION, options.outputs)
     if options.hold is not None:
         manifest = _annotate(manifest, HOLD_ANNOTATION, write_hold(options.hold))
+    manifest = _with_note(manifest, Note(options.note, options.tags))
     changed = job.with_manifest(manifest) if manifest != job.manifest else job
     return [*checked[:place], *_build_secret(job, hidden), changed, *checked[place + 1 :]]
 
@@ -262,6 +265,27 @@ def change_job(
 def _annotate(manifest: Manifest, name: str, value: str) -> Manifest:
     metadata = {**manifest["metadata"], "annotations": {**annotations_of(manifest), name: value}}
     return {**manifest, "metadata": metadata}
+
+
+def _with_note(manifest: Manifest, note: Note) -> Manifest:
+    """The job with a note in the place of its own, and with more tags. Raises `UserError`."""
+    own = read_note(annotations_of(manifest))
+    joined = Note(note.text or own.text, tuple(dict.fromkeys((*own.tags, *note.tags))))
+    if (wrong := explain_tags(joined.tags)) is not None:
+        raise UserError(phrase("{option}: {problem}", option="--tag", problem=wrong))
+    written = write_annotations(joined) if note != Note() else {}
+    for name, value in written.items():
+        manifest = _annotate(manifest, name, value) if value else manifest
+    return manifest
+
+
+def with_note(checked: Sequence[Checked], note: Note) -> list[Checked]:
+    """The documents, with --tag and --note for each job among them. Raises `UserError`."""
+    if note != Note() and not any(each.is_job for each in checked):
+        option = "--tag" if note.tags else "--note"
+        raise UserError(phrase("{option} is for jobs, and there is none here: leave it out", option=option))
+    return [each.with_manifest(_with_note(each.manifest, note)) if each.is_job and note != Note() else each
+            for each in checked]  # fmt: skip
 
 
 def with_hold(checked: Sequence[Checked], seconds: int | None) -> list[Checked]:
