@@ -20,6 +20,7 @@ from paddock.environments.packages.paddle import (
     PADDLE,
     PADDLE_WITH_SERVERS,
     add_servers,
+    find_broken,
     find_paddle,
     is_paddle,
     lacks_servers,
@@ -68,7 +69,7 @@ def find_problems(read: Sequence[Requirements], source: Source) -> list[Phrase]:
 
 
 def find_additions(read: Sequence[Requirements], source: Source, file: str) -> list[Phrase]:
-    """What is in the environment and in no file, as sentences."""
+    """What is in the environment and in no file, as sentences, and what is in a file and surely fails."""
     named = {requirement_name(package) for each in read for package in each.packages}
     said = []
     for package in build_packages(read, source):
@@ -79,6 +80,11 @@ def find_additions(read: Sequence[Requirements], source: Source, file: str) -> l
             said.append(
                 phrase("{package} is added: later ones have no parameter servers", package=package),
             )
+    for own, companion in find_broken(build_packages(read, source)):
+        said.append(
+            phrase("warning: PaddlePaddle fails with {package} ({why}): write {other}", package=own, why=companion.why,
+                   other=companion.requirement)
+        )  # fmt: skip
     return said
 
 
