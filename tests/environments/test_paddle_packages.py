@@ -65,7 +65,8 @@ def test_the_defaults_name_all_that_is_added() -> None:
     ("requirements", "broken"),
     [
         (("paddlepaddle==3.3.1", "numpy==2.4.6"), [("numpy==2.4.6", "numpy<2.4")]),
-        (("paddlepaddle==2.6.2", "numpy~=2.0", "protobuf>=7"), [("protobuf>=7", "protobuf<7"), ("numpy~=2.0", "numpy<2")]),
+        (("paddlepaddle==2.6.2", "numpy~=2.0", "protobuf>=7"),
+         [("protobuf>=7", "protobuf<7"), ("numpy~=2.0", "numpy<2")]),
         (("paddlepaddle==3.3.1", "numpy>=1.20", "protobuf==7.1"), []),
         (("paddlepaddle==3.4.0", "numpy==2.4.6"), []),
         (("torch", "numpy==2.4.6"), []),

@@ -44,8 +44,9 @@ COMPANIONS = (
     Companion("numpy<2", (3, 0, 0), only_old=True, why="Segmentation fault"),
     Companion(NUMPY, (3, 4, 0), (3, 0, 0), why="only 0-dimensional arrays can be converted to Python scalars"),
 )
-"""Measured with 2.6.2 to 3.3.1 (the index had no older ones), protobuf 4 to 7 and numpy 1.26 to 2.4: `fleet.DistributedStrategy` up to 3.0.0 fails
-with protobuf 7, `Model.fit` before 3.0.0 with numpy 2, `float(tensor)` and `range(tensor)` with numpy 2.4."""
+"""Measured with 2.6.2 to 3.3.1 (the index had no older ones), protobuf 4 to 7 and numpy 1.26 to 2.4:
+`fleet.DistributedStrategy` up to 3.0.0 fails with protobuf 7, `Model.fit` before 3.0.0 with numpy 2, `float(tensor)`
+and `range(tensor)` with numpy 2.4."""
 
 _LAST_WITH_SERVERS = (3, 0, 0)
 _VERSION = re.compile(r"(===|==|~=|>=|<=|!=|>|<)\s*(\d+(?:\.\d+)*)")

@@ -28,6 +28,7 @@ from paddock.environments.pytorch.builds import (
     read_asked,
     read_variable,
 )
+from paddock.environments.requirement_inputs import add_to_exact, write_inputs
 from paddock.environments.requirements import requirement_name
 from paddock.environments.uv import UvRuns
 from paddock.words.phrases import phrase
@@ -85,6 +86,7 @@ class _Resolution:
         variable = read_variable(self.definition, environ, self.runs.uv.machine.gpu)
         build = explain_build(versions, self.place, bool(find_cuda(versions)), variable)
         exact = self.directory / "requirements.txt"
+        add_to_exact(exact, self.definition)
         return Resolved(versions, exact, build, find_doubtful(versions), self.flags, self.variables)
 
     async def _choose_flag(self, asked: Asked) -> str:
@@ -130,15 +132,14 @@ class _Resolution:
         return await self._compile("") if len(self.extra) > 1 else compiled
 
     async def _compile(self, backend: str) -> dict[str, str]:
-        wanted, exact = self.directory / "requirements.in", self.directory / "requirements.txt"
-        wanted.write_text("".join(f"{each}\n" for each in (*self.definition.packages, *self.extra)))
+        exact = self.directory / "requirements.txt"
         self.flags = ("--torch-backend", backend) if backend else ()
         # UV_TORCH_BACKEND would take the place of what was chosen, or ask an index that has not answered.
         chosen = backend or self.unreached or self.definition.torch_backend == PLAIN
         self.variables = {"UV_TORCH_BACKEND": None} if chosen else {}
         await self.runs.run(
             *("pip", "compile", "--python", self._interpreter, *_OUTPUT, *self.flags),
-            *("--output-file", str(exact), str(wanted)),
+            *("--output-file", str(exact), *write_inputs(self.directory, self.definition, self.extra)),
             variables=self.variables,
         )
         return read_versions(exact.read_text())
