@@ -128,10 +128,10 @@ def test_a_file_is_decoded_by_its_byte_order_mark(encoding: str) -> None:
     [
         ("pyproject.toml", "[project]\ndependencies = ['torch>=2', 'einops']", ["torch>=2", "einops"]),
         ("pyproject.toml", "[project]\ndependencies = ['torch']\n[tool.uv.sources]\ntorch = {index = 'x'}",
-         "`uv export --no-hashes -o requirements.txt` writes one"),
-        ("pyproject.toml", "[tool.poetry.dependencies]\ntorch = '^2'", "`poetry export -o requirements.txt` writes"),
+         "write a requirements.txt, `uv export --no-hashes -o requirements.txt`, and name"),
+        ("pyproject.toml", "[tool.poetry.dependencies]\ntorch = '^2'", "`poetry export -o requirements.txt`"),
         ("pyproject.toml", "[project", "no TOML: "),
-        ("Pipfile", "[packages]\ntorch = '*'", "`pipenv requirements > requirements.txt` writes one"),
+        ("Pipfile", "[packages]\ntorch = '*'", "`pipenv requirements > requirements.txt`"),
         ("environment.yml", "name: p\ndependencies:\n- python=3.10\n- pytorch=2.1\n- pytorch-cuda=12.1\n"
          "- conda-forge::numpy>=1.20\n- scipy=1.11.4=py310_0\n- pip\n- pip:\n  - einops==0.7.0\n",
          "`printf '%s\\n' 'torch==2.1.*' 'numpy>=1.20' scipy==1.11.4 einops==0.7.0 > requirements.txt`"),

@@ -53,7 +53,7 @@ _EXPORTS = {
 
 
 def _instead(command: str) -> Phrase:
-    return phrase("no requirements.txt: `{command}` writes one, and -r requirements.txt takes it", command=command)
+    return phrase("write a requirements.txt, `{command}`, and name that with -r", command=command)
 
 
 def _read_pyproject(text: str) -> list[str] | Phrase:
