@@ -340,6 +340,7 @@ def test_storage_is_asked_of_a_cluster_for_packages(
         ([], ["python", "train.py"], {"train.py": "from model import Net", "model.py": "import torch"}, "PyTorchJob"),
         ([], ["python", "-m", "pkg.train"], {"pkg/train.py": "import torch"}, "PyTorchJob"),
         ([], ["python", "-m", "pkg"], {"pkg/__main__.py": "import torch"}, "PyTorchJob"),
+        ([], ["python", "-m", "pkg.train"], {"src/pkg/__init__.py": "", "src/pkg/train.py": "import torch"}, "PyTorchJob"),
         ([], ["python", "pkg"], {"pkg/__main__.py": "import net", "pkg/net.py": "import torch"}, "PyTorchJob"),
         # and what a shell script starts
         ([], ["bash", "run.sh"], {"run.sh": "set -e\ntorchrun --nproc_per_node 2 a.py\n"}, "PyTorchJob"),
@@ -384,7 +385,7 @@ def test_the_kind_of_job_follows_from_what_the_program_imports(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     for name, text in files.items():
-        (work / name).parent.mkdir(exist_ok=True)
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text(text)
     for program in ("make", "yolo", "numactl"):
         (work / "bin").mkdir(exist_ok=True)
