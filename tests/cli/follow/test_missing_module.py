@@ -52,6 +52,7 @@ def test_the_environment_is_that_of_the_annotation_or_of_the_image() -> None:
             "spec.requirements (tiny==1.0, No-Such, numpy==9) cannot be met: Because there is no version of numpy==9",
             ["5"],
         ),
+        ("the package index numpy, which the requirements name, did not answer: check the network", ["6"]),
         ("the disk is full", []),
     ],
 )

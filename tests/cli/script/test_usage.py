@@ -340,7 +340,12 @@ def test_storage_is_asked_of_a_cluster_for_packages(
         ([], ["python", "train.py"], {"train.py": "from model import Net", "model.py": "import torch"}, "PyTorchJob"),
         ([], ["python", "-m", "pkg.train"], {"pkg/train.py": "import torch"}, "PyTorchJob"),
         ([], ["python", "-m", "pkg"], {"pkg/__main__.py": "import torch"}, "PyTorchJob"),
-        ([], ["python", "-m", "pkg.train"], {"src/pkg/__init__.py": "", "src/pkg/train.py": "import torch"}, "PyTorchJob"),
+        (
+            [],
+            ["python", "-m", "pkg.train"],
+            {"src/pkg/train.py": "import torch"},
+            "PyTorchJob",
+        ),
         ([], ["python", "pkg"], {"pkg/__main__.py": "import net", "pkg/net.py": "import torch"}, "PyTorchJob"),
         # and what a shell script starts
         ([], ["bash", "run.sh"], {"run.sh": "set -e\ntorchrun --nproc_per_node 2 a.py\n"}, "PyTorchJob"),

@@ -7,11 +7,12 @@ decisions are those of `environments.pytorch.builds`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from paddock.environments.definition import Definition
 from paddock.environments.failures import BuildFailed, Fault
+from paddock.environments.late_builds import TOOLS, find_late
 from paddock.environments.packages.torch import PYTORCH_INDEX, TORCH, find_cuda
 from paddock.environments.pytorch.builds import (
     CPU,
@@ -54,11 +55,23 @@ class Resolved:
     """With which uv finds those versions, and installs them."""
     variables: Mapping[str, str | None] = field(default_factory=dict)
     """With which uv finds those versions, and installs them."""
+    late: tuple[str, ...] = ()
+    """Requirements that are built when all others are installed."""
 
 
 async def resolve(runs: UvRuns, directory: Path) -> Resolved:
     """Raises `BuildFailed`, also where only a build of torch is found that nobody asked for."""
-    return await _Resolution(runs, directory).run()
+    late: list[str] = []
+    while True:
+        kept = [each for each in runs.definition.packages if each not in late]
+        part = replace(runs.definition, requirements=(*kept, *TOOLS)) if late else runs.definition
+        try:
+            return replace(await _Resolution(replace(runs, definition=part), directory).run(), late=tuple(late))
+        except BuildFailed:
+            needy = find_late(runs.log[-1], kept)
+            if not needy:
+                raise
+            late.append(needy)
 
 
 @dataclass(slots=True)
