@@ -375,8 +375,8 @@ def _needs_another(failure: Failure) -> Phrase:
     found = re.search(NEEDS, failure.output)
     assert found is not None, "the row's pattern ends with this one"
     return phrase(
-        "{subject} is built with {package}, and does not say so: write {package} into the requirements, and it is built "
-        "after it",
+        "{subject} is built with {package}, and does not say so: write {package} into the requirements, and it is "
+        "built after it",
         subject=_read_unbuilt(failure), package=found[2],
     )  # fmt: skip
 
