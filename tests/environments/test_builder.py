@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
+import io
 import os
 import signal
 import sys
+import tarfile
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -14,17 +17,38 @@ from pathlib import Path
 import psutil
 import pytest
 
-from environments.packages import Index, make_builder, run
+from environments.packages import Index, make_builder, make_wheel, run
 from paddock.environments.builder import Builder
 from paddock.environments.definition import Definition
 from paddock.environments.directories import Built
 from paddock.environments.disk import OTHERS
 from paddock.environments.failures import BuildFailed
+from paddock.environments.late_builds import TOOLS
 from paddock.environments.progress import Progress
 from paddock.environments.pythons import Python
 from paddock.environments.uv import Uv, UvRuns
 from support.waiting import until
 
+PROJECT = """[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools"
+"""
+BACKEND = """
+import pathlib
+import zipfile
+
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    import tiny
+    name, info = "needs_tiny-1.0-py3-none-any.whl", "needs_tiny-1.0.dist-info"
+    with zipfile.ZipFile(pathlib.Path(directory) / name, "w") as wheel:
+        wheel.writestr("needs_tiny.py", "")
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\\nName: needs-tiny\\nVersion: 1.0\\n")
+        tag = "Root-Is-Purelib: true\\nTag: py3-none-any\\n"
+        wheel.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\\nGenerator: test\\n{tag}")
+        wheel.writestr(f"{info}/RECORD", "")
+    return name
+"""
+"""Builds any project as needs-tiny, and imports tiny, which the project does not say."""
 TINY = Definition("tiny", requirements=("tiny==1.0",), verify="import tiny")
 
 
@@ -196,6 +220,44 @@ async def test_the_error_for_an_unreachable_index_names_it_without_password(tmp_
     log = Path(sentence.partition("log: ")[2].rstrip(")"))
     assert "Connection refused" in log.read_text()
     assert "secret" not in log.read_text() + sentence
+
+
+@pytest.mark.slow
+async def test_a_package_whose_build_imports_another_one_is_built_after_it(tmp_path: Path, index: Index) -> None:
+    for name in TOOLS:
+        index.add(name, **({"source": BACKEND} if name == "setuptools" else {}))
+    index.add("tiny")
+    archive = tmp_path / "needs_tiny-1.0.tar.gz"
+    with tarfile.open(archive, "w:gz") as sdist:
+        for name, text in {"pyproject.toml": PROJECT, "PKG-INFO": "Metadata-Version: 2.1\nName: needs-tiny\n"}.items():
+            entry = tarfile.TarInfo(f"needs_tiny-1.0/{name}")
+            entry.size = len(text)
+            sdist.addfile(entry, io.BytesIO(text.encode()))
+    needy = Definition("late", requirements=("tiny", f"needs-tiny @ {archive.as_uri()}"), verify="import needs_tiny")
+    built, _ = await build(make_builder(tmp_path, index.url), needy)
+    assert {"tiny": "1.0", "needs-tiny": ""}.items() <= built.packages.items()
+    alone = replace(needy, requirements=needy.requirements[1:])
+    said = await failure(make_builder(tmp_path / "other", index.url), alone)
+    assert said.startswith("needs-tiny is built with tiny, and does not say so: write tiny into the requirements")
+
+
+async def test_options_of_a_requirements_file_reach_uv(tmp_path: Path, index: Index) -> None:
+    index.add("tiny", "1.0")
+    index.add("tiny", "2.0")
+    builder = make_builder(tmp_path, index.url)
+    limited = Definition("limited", requirements=("tiny",), options=("-c tiny<2", f"# {tmp_path} 1"))
+    assert (await build(builder, limited))[0].packages == {"tiny": "1.0"}
+    (tmp_path / "links").mkdir()
+    file, content = make_wheel("linked", "3.0")
+    (tmp_path / "links" / file).write_bytes(content)
+    digest = hashlib.sha256(content).hexdigest()
+    for hashed, fails in ((digest, False), (digest[::-1], True)):
+        linked = Definition("linked", requirements=(f"linked==3.0 --hash=sha256:{hashed}",),
+                            options=(f"-f {tmp_path}/links",))  # fmt: skip
+        if fails:
+            assert "linked" in await failure(builder, linked)
+        else:
+            assert (await build(builder, linked))[0].packages == {"linked": "3.0"}
 
 
 async def test_the_error_for_an_unknown_package(tmp_path: Path, index: Index) -> None:

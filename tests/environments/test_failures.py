@@ -213,6 +213,21 @@ def test_urls_are_cut_to_their_host(text: str, cut: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "definition",
+    [
+        Definition("a", requirements=("torch",), extra_index_urls=("https://me:secret@download.pytorch.org/whl/",)),
+        Definition("a", requirements=("torch",), options=("-f https://download.pytorch.org/whl/torch_stable.html",)),
+    ],
+)
+def test_an_index_that_the_requirements_name_is_named_as_theirs(definition: Definition) -> None:
+    failure = Failure(NO_PYTORCH, definition, Python(Path("p"), (3, 11)), "/cache")
+    assert read_failure(failure).message == (
+        "the package index download.pytorch.org, which the requirements name, did not answer: check the network, or "
+        "the line that names it"
+    )
+
+
+@pytest.mark.parametrize(
     ("output", "sentence"),
     [
         (REFUSED, "the package index of spec.indexURL (127.0.0.1:9) did not answer: check the network, and the URL"),
@@ -245,6 +260,12 @@ def test_errors_of_an_index_in_the_spec_name_the_field(output: str, sentence: st
             "connection timed out",
             "Exception: Can not find valid pkg-config name.",
             "could not be built: Exception: Can not find valid pkg-config name; choose a version that has a wheel",
+        ),
+        (
+            "",
+            "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.",
+            "is compiled by CUDA's nvcc, which was not found: leave it out here, set CUDA_HOME to CUDA's directory, or "
+            "write the address of a wheel of its releases, ujson @ https://….whl",
         ),
         ("", "exit status 2", "could not be built: its own build script failed; choose a version that has a wheel"),
     ],

@@ -73,12 +73,21 @@ CV2 = "ModuleNotFoundError: No module named 'cv2'"
             "pkg_resources is not in environment mine: it comes from the package setuptools<81",
             "next: paddock env update mine --add 'setuptools<81'",
         ]),
+        (CV2, "paddle", "new/requirements.txt", "", [
+            "cv2 is not in environment paddle: it comes from the package opencv-python",
+            "next: echo opencv-python >> new/requirements.txt  # and run the job again with -r new/requirements.txt",
+        ]),
+        (CV2, "mine", "pyproject.toml", "", [
+            "cv2 is not in environment mine: it comes from the package opencv-python",
+            "next: write opencv-python into pyproject.toml, and run the job again",
+        ]),
         ("ModuleNotFoundError: No module named 'paddle.fluid'", "paddle", "", "", []),
         ("ValueError: 3", "paddle", "", "", []),
     ],
 )  # fmt: skip
 def test_one_command_puts_it_there(complaint: str, environment: str, file: str, own: str, lines: list[str]) -> None:
-    assert [str(each) for each in advise_module(complaint, environment, file, own)] == lines
+    advice = advise_module(complaint, environment, file, own, is_new=file.startswith("new/"))
+    assert [str(each) for each in advice] == lines
 
 
 def test_the_end_of_a_traceback_is_such_a_complaint() -> None:

@@ -21,6 +21,7 @@ from paddock.doctor.launch_block import LaunchLog
 from paddock.doctor.log_bytes import LogBytes
 from paddock.doctor.silence import SILENT
 from paddock.environments.images import read_used
+from paddock.environments.seeding import name_file
 from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.model import Job, Phase, PodPhase, Status
@@ -323,7 +324,8 @@ async def _add_environment(client: PodApi, pods: Sequence[Manifest], around: Sur
     if chosen is None:
         return around
     requirements = (chosen.get("spec") or {}).get("requirements") or ()
-    return replace(around, environment=name_of(chosen), requirements=tuple(map(str, requirements)))
+    return replace(around, environment=name_of(chosen), requirements=tuple(map(str, requirements)),
+                   file=name_file(chosen))  # fmt: skip
 
 
 async def _list(client: PodApi, resource: Resource, namespace: str = "") -> Sequence[Manifest]:

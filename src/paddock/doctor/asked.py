@@ -55,6 +55,7 @@ class Asked:
     wheel: str = ""  # `CPU` or `GPU`, which `environment` has; empty where nobody knows
     environment: str = ""  # the name of an Environment, or an image
     is_built: bool = False  # `environment` is an Environment to which packages can be added
+    file: str = ""  # the requirements file in which a further package belongs; empty without one
     edit: str = ""  # the command that edits it
     logs: str = ""  # the command that prints its logs
     stacks: str = ""  # the command that shows where its ranks are; empty where none is there

@@ -311,7 +311,12 @@ def _check_module(case: Case, failed: _Failed) -> Finding | None:
     if error is None or failed.log.exit_text is not None or not package:
         return None
     mend = phrase("add the package {package} to its image, and run the job again", package=package)
-    if asked.is_built:
+    command = f"paddock env update {asked.environment} --add {shlex.quote(package)}" if asked.is_built else ""
+    if asked.file and asked.is_built:
+        mend = phrase("write {package} into {file}, and run the job again with it (-r {file})", package=package,
+                      file=asked.file)  # fmt: skip
+        command = "" if asked.file.endswith(".toml") else f"echo {shlex.quote(package)} >> {shlex.quote(asked.file)}"
+    elif asked.is_built:
         mend = phrase("add the package {package} to environment {environment}, and run the job again",
                       package=package, environment=asked.environment)  # fmt: skip
     elif case.machine.is_shared:
@@ -325,7 +330,7 @@ def _check_module(case: Case, failed: _Failed) -> Finding | None:
         phrase("no package of its environment brings that module, and no file in its working directory or in PYTHONPATH"
                " has that name"),
         mend,
-        f"paddock env update {asked.environment} --add {shlex.quote(package)}" if asked.is_built else "",
+        command,
     )  # fmt: skip
 
 

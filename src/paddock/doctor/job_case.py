@@ -5,6 +5,7 @@ The command line and the console read the logs in their own ways, and call `exam
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from paddock.doctor.findings import Finding
 from paddock.doctor.launch_block import LaunchLog
 from paddock.environments.packages.devices import find_asked
 from paddock.jobs.frameworks.registry import main_container
+from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Phase, Pod, PodPhase, Status
 from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.sentences.waiting_ranks import list_names
@@ -50,6 +52,7 @@ class Surroundings:
     nodes: Sequence[Manifest] = ()  # of the cluster, as far as they may be read
     environment: str = ""  # that the ranks run in; empty on a cluster, where the image says it
     requirements: Sequence[str] = ()  # of that Environment; empty on a cluster
+    file: str = ""  # the requirements file in which a further package of it belongs; empty without one
     idle: Mapping[str, float] = field(default_factory=dict)
     """For how many seconds the GPUs of ranks have done nothing, of those of which that is known."""
     local: bool = True
@@ -73,9 +76,11 @@ def examine_job(
     nothing shows its manifest or its ranks."""
     image = _read_image(job)
     wheel = read_wheel(around.requirements) if around.local else read_image(image)
+    directory = job.annotations.get(WORKING_DIRECTORY_ANNOTATION, "")
     asked = read_asked(job, wheel, around.environment if around.local else image, options, named)
     asked = replace(asked, stacks=f"paddock stacks {asked.job}{options}",
                     describe=f"paddock describe {asked.job}{options}",
+                    file=posixpath.join(directory, around.file) if around.file else "",
                     is_built=around.local and bool(around.environment and around.requirements))  # fmt: skip
     if is_gone:
         asked = replace(asked, edit="", stacks="", describe="")

@@ -35,6 +35,7 @@ from paddock.environments.failures import (
     explain_os_error,
     redact,
 )
+from paddock.environments.late_builds import build_flags
 from paddock.environments.libraries import KNOWN, Catalogue, add_libraries, find_missing
 from paddock.environments.managed_pythons import fetch_python
 from paddock.environments.packages.torch import TORCH
@@ -57,7 +58,8 @@ from paddock.environments.pythons import (
 )
 from paddock.environments.pytorch.builds import explain_mismatch, read_variable
 from paddock.environments.pytorch.hook import add_hook
-from paddock.environments.pytorch.resolution import resolve
+from paddock.environments.pytorch.resolution import Resolved, read_versions, resolve
+from paddock.environments.requirement_inputs import write_inputs
 from paddock.environments.resolving.causes import error_line
 from paddock.environments.stacks.hook import add_stacks
 from paddock.environments.terminal import plain_text, run_on_terminal
@@ -272,10 +274,20 @@ class _Build:
         # torch==2.13.0+cpu is on PyTorch's index alone, which the resolved file does not name.
         install = ("pip", "install", "--python", interpreter, *resolved.flags, "-r", str(resolved.file))
         await run(*install, on_text=on_text, variables=resolved.variables)
+        if resolved.late:
+            await self._install_late(directory, resolved)
         if TORCH in self.versions:
             add_hook(directory)
         for name in resolved.doubtful:
             await self._check_doubtful(directory, name)
+
+    async def _install_late(self, directory: Path, resolved: Resolved) -> None:
+        self.report_phase("installing", INSTALLED)
+        interpreter, run = str(directory / "bin/python"), self.runs.run
+        *words, file = write_inputs(directory, replace(self.definition, requirements=resolved.late))
+        install = ("pip", "install", "--python", interpreter, *resolved.flags, *build_flags(resolved.late))
+        await run(*install, *words, "-r", file, variables=resolved.variables)
+        self.versions = read_versions(await run("pip", "freeze", "--python", interpreter))
 
     async def _check_doubtful(self, directory: Path, name: str) -> None:
         """Imports a package that may be built for another torch than the one beside it."""

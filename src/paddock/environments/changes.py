@@ -80,7 +80,7 @@ def change_environment(before: Manifest, read: Sequence[Requirements], source: S
 
 def is_built_anew(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     """Whether two specs are built in different directories, or checked otherwise."""
-    built = ("requirements", "python", "indexURL", "extraIndexURLs", "torchBackend", "env", "verify")
+    built = ("requirements", "python", "indexURL", "extraIndexURLs", "pipOptions", "torchBackend", "env", "verify")
     return any(before.get(key) != after.get(key) for key in built)
 
 
@@ -91,7 +91,7 @@ def find_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
         old, new = before.get(key), after.get(key)
         if old == new:
             continue
-        if key in ("indexURL", "extraIndexURLs"):
+        if key in ("indexURL", "extraIndexURLs", "pipOptions"):
             said.append(phrase("{option}: {problem}", option=key, problem=phrase("another one")))
             continue
         one, other = _as_items(old), _as_items(new)
@@ -130,4 +130,6 @@ def _explain_package(text: str, files: Sequence[Requirements]) -> Phrase | None:
             if requirement_name(package) == requirement_name(text):
                 return phrase("--add {package}: {place} names it already: change it there", package=text, place=place)
     read = read_requirements("--add", lambda _: text)
-    return read.problems[0] if read.problems else None
+    if read.problems or read.packages == [text]:
+        return read.problems[0] if read.problems else None
+    return phrase("--add {package}: one package is wanted; options and paths stand in a requirements.txt", package=text)

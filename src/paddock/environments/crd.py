@@ -81,6 +81,7 @@ _SPEC = _object(
     requirements=_texts("Packages as pip takes them: paddlepaddle==3.0.0, protobuf<7."),
     indexURL=_text("The package index, in place of what uv and pip are set to.", pattern=_URL),
     extraIndexURLs=_texts("Further indexes; the best version of any is taken, as pip does."),
+    pipOptions=_texts("Further lines of requirements files: -f https://…, -c numpy<2, --no-binary NAME."),
     torchBackend=_text(
         "Which build of PyTorch, where one is installed: cpu; cu128, rocm6.4 or xpu of download.pytorch.org; auto; "
         "default, what the package index has. Absent: auto with a GPU, cpu without one.",

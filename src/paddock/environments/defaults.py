@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddock.environments.packages.paddle import PADDLE, PADDLE_WITH_SERVERS, PROTOBUF
+from paddock.environments.packages.paddle import NUMPY, PADDLE, PADDLE_WITH_SERVERS, PROTOBUF
 from paddock.environments.packages.torch import TORCH
 from paddock.kube.meta import ENVIRONMENTS, Manifest
 
@@ -26,13 +26,13 @@ SERVERS_CHECK = (
 
 _SERVERS: dict[str, Any] = {
     "python": _PYTHON,
-    "requirements": [PADDLE_WITH_SERVERS, PROTOBUF, "setuptools"],
+    "requirements": [PADDLE_WITH_SERVERS, PROTOBUF, NUMPY, "setuptools"],
     "env": [*SERVERS_ENV, UNBUFFERED],
     "verify": SERVERS_CHECK,
 }
 _COLLECTIVE: dict[str, Any] = {
     "python": _PYTHON,
-    "requirements": [PADDLE, "setuptools"],
+    "requirements": [PADDLE, NUMPY, "setuptools"],
     "env": [UNBUFFERED],
     "verify": "import paddle.distributed.launch",
 }

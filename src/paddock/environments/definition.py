@@ -1,9 +1,9 @@
 """An Environment object as a value, and the key of the directory that is built from it. Pure.
 
-The key covers all that decides the built files: packages, the object's own index and build of torch, Python and
-platform. Name, program, command and variables are not covered, so two Environments with equal requirements share one
-directory. Neither are the machine's settings of pip and uv, as a mirror serves the same packages; but UV_TORCH_BACKEND,
-where it chooses another build of torch.
+The key covers all that decides the built files: packages, the object's own index, options and build of torch, Python
+and platform. Name, program, command and variables are not covered, so two Environments with equal requirements share
+one directory. Neither are the machine's settings of pip and uv, as a mirror serves the same packages; but
+UV_TORCH_BACKEND, where it chooses another build of torch.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class Definition:
     # Index URLs may contain passwords, so they are never printed.
     index_url: str = field(default="", repr=False)
     extra_index_urls: tuple[str, ...] = field(default=(), repr=False)
+    options: tuple[str, ...] = field(default=(), repr=False)
     environment: tuple[tuple[str, str], ...] = ()
     command: tuple[str, ...] = ()
     program: str = ""
@@ -83,6 +84,7 @@ def read_definition(manifest: Mapping[str, Any]) -> Definition:
         requirements=tuple(spec.get("requirements") or ()),
         index_url=str(spec.get("indexURL") or ""),
         extra_index_urls=tuple(spec.get("extraIndexURLs") or ()),
+        options=tuple(spec.get("pipOptions") or ()),
         environment=tuple((str(each["name"]), str(each.get("value") or "")) for each in spec.get("env") or ()),
         command=tuple(spec.get("command") or ()),
         program=str(spec.get("program") or ""),
@@ -112,6 +114,8 @@ def build_key(
         content.append(["torch", backend])
     if find_paddle(definition.requirements):
         content.append(["paddle", PADDLE_FORMAT])
+    if definition.options:
+        content.append(["options", *definition.options])
     return _digest(content)[:20]
 
 
@@ -123,9 +127,8 @@ def build_check_key(definition: Definition) -> str:
 def build_spec_digest(manifest: Mapping[str, Any]) -> str:
     """A hash of the spec's meaning: equal also if an empty field stands for an absent one."""
     spec = {**asdict(read_definition(manifest)), "name": ""}
-    # Objects that an earlier version seeded have a digest without this field.
-    if not spec["torch_backend"]:
-        del spec["torch_backend"]
+    # Objects that an earlier version seeded have a digest without these fields.
+    spec = {key: value for key, value in spec.items() if value or key not in ("torch_backend", "options")}
     return _digest(spec)[:16]
 
 

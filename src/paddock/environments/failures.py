@@ -13,6 +13,7 @@ from enum import Enum
 
 from paddock.environments.definition import Definition
 from paddock.environments.distributions import COMPILER
+from paddock.environments.late_builds import NEEDS
 from paddock.environments.packages.torch import PYTORCH_INDEX
 from paddock.environments.pythons import Python, explain_range
 from paddock.environments.requirements import explain_requirement, requirement_name
@@ -135,7 +136,13 @@ def _proxy(failure: Failure) -> Phrase:
 
 def _network(failure: Failure) -> Phrase:
     host = re.search(r"https?://(?:[^\s/]*@)?([^\s/)`]+)", failure.output)
-    where = f" ({host[1]})" if host else ""
+    where, definition = f" ({host[1]})" if host else "", failure.definition
+    if host and any(host[1] in each for each in (*definition.extra_index_urls, *definition.options)):
+        return phrase(
+            "the package index {place}, which the requirements name, did not answer: check the network, or the line "
+            "that names it",
+            place=host[1],
+        )
     if host and host[1] == PYTORCH_INDEX:
         return _no_answer_of_pytorch(failure.definition)
     if failure.definition.index_url:
@@ -295,6 +302,16 @@ def _no_compiler(failure: Failure) -> Phrase:
     )  # fmt: skip
 
 
+def _no_cuda(failure: Failure) -> Phrase:
+    name = _read_unbuilt(failure)
+    return phrase(
+        "{subject} has no wheel for Python {version} on this machine and is compiled by CUDA's nvcc, which was not "
+        "found: leave it out here, set CUDA_HOME to CUDA's directory, or write the address of a wheel of its releases, "
+        "{package}",
+        subject=name, version=failure.python.short, package=f"{name.partition(' ')[0]} @ https://….whl",
+    )  # fmt: skip
+
+
 def _no_header(failure: Failure) -> Phrase:
     header = re.search(_HEADER, failure.output)
     missing = header[1] if header else ""
@@ -354,6 +371,16 @@ def _find_command(failure: Failure, thing: str) -> str:
     return said.removeprefix("run ") if said.startswith("run ") else ""
 
 
+def _needs_another(failure: Failure) -> Phrase:
+    found = re.search(NEEDS, failure.output)
+    assert found is not None, "the row's pattern ends with this one"
+    return phrase(
+        "{subject} is built with {package}, and does not say so: write {package} into the requirements, and it is "
+        "built after it",
+        subject=_read_unbuilt(failure), package=found[2],
+    )  # fmt: skip
+
+
 def _not_built(failure: Failure) -> Phrase:
     raised = re.findall(r"^\s*((?:\w+\.)*\w*(?:Error|Exception): .+)$", failure.output, re.MULTILINE)
     return phrase(
@@ -408,9 +435,11 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
         Fault.MACHINE,
         _no_compiler,
     ),
+    (_BUILD + r"(?:CUDA_HOME environment variable is not set|\bnvcc\b)", Fault.MACHINE, _no_cuda),
     (_BUILD + _HEADER, Fault.MACHINE, _no_header),
     (_CONFUSED, Fault.DEFINITION, _confused),
     (_BUILD + f"(?:{'|'.join(pattern for pattern, _ in _LOOKED_FOR)})", Fault.MACHINE, _no_program),
+    (_BUILD + NEEDS, Fault.DEFINITION, _needs_another),
     (_BUILD, Fault.MACHINE, _not_built),
     (r"Git executable not found", Fault.MACHINE, _no_git),
     (r"Git operation failed(?s:.*)(?:Could not resolve host|Failed to connect)", Fault.NETWORK, _no_repository),

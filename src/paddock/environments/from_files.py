@@ -20,6 +20,7 @@ from paddock.environments.packages.paddle import (
     PADDLE,
     PADDLE_WITH_SERVERS,
     add_servers,
+    find_broken,
     find_paddle,
     is_paddle,
     lacks_servers,
@@ -34,7 +35,10 @@ from paddock.words.phrases import Names, Phrase, phrase
 
 def build_digest(read: Iterable[Requirements]) -> str:
     """Indexes are hashed with the rest: they may hold a password."""
-    content = [(sorted(each.packages), each.index_url, each.extra_index_urls) for each in read]
+    content = [
+        (sorted(each.packages), each.index_url, each.extra_index_urls, *([each.options] if each.options else ()))
+        for each in read
+    ]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
@@ -68,7 +72,7 @@ def find_problems(read: Sequence[Requirements], source: Source) -> list[Phrase]:
 
 
 def find_additions(read: Sequence[Requirements], source: Source, file: str) -> list[Phrase]:
-    """What is in the environment and in no file, as sentences."""
+    """What is in the environment and in no file, as sentences, and what is in a file and surely fails."""
     named = {requirement_name(package) for each in read for package in each.packages}
     said = []
     for package in build_packages(read, source):
@@ -79,6 +83,11 @@ def find_additions(read: Sequence[Requirements], source: Source, file: str) -> l
             said.append(
                 phrase("{package} is added: later ones have no parameter servers", package=package),
             )
+    for own, companion in find_broken(build_packages(read, source)):
+        said.append(
+            phrase("warning: PaddlePaddle fails with {package} ({why}): write {other}", package=own, why=companion.why,
+                   other=companion.requirement)
+        )  # fmt: skip
     return said
 
 
@@ -95,6 +104,7 @@ def build_spec(read: Sequence[Requirements], source: Source, spec: Mapping[str, 
         urls = [each.index_url for each in read if each.index_url]
         changed["indexURL"] = urls[-1] if urls else ""
         changed["extraIndexURLs"] = [url for each in read for url in each.extra_index_urls]
+    changed["pipOptions"] = [option for each in read for option in each.options]
     return {key: value for key, value in changed.items() if value}
 
 
@@ -151,7 +161,7 @@ def explain_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Name
         return Names(tuple(names))
     if any(before.get(key) != after.get(key) for key in ("indexURL", "extraIndexURLs")):
         return phrase("another package index")
-    return None
+    return phrase("other options") if before.get("pipOptions") != after.get("pipOptions") else None
 
 
 def describe_requirements(sources: Sequence[Source]) -> dict[str, str]:

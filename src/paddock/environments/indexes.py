@@ -85,6 +85,9 @@ def plan_uv_settings(
     if pip.get("find-links") and "find-links" not in uv_toml:
         result.setdefault("UV_FIND_LINKS", ",".join(pip["find-links"].split()))
     _apply_network(result, pip)
+    hosts = [each.partition(" ")[2] for each in definition.options if each.startswith("--trusted-host ")]
+    if hosts:
+        result["UV_INSECURE_HOST"] = " ".join((*hosts, result.get("UV_INSECURE_HOST", ""))).strip()
     return UvSettings(result | _FIXED_VARIABLES, tuple(flags))
 
 

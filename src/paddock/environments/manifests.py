@@ -52,6 +52,7 @@ def build_manifest(name: str, read: Sequence[Requirements], settings: Settings) 
         "requirements": list(dict.fromkeys(package for each in read for package in each.packages)),
         "indexURL": settings.index_url or (urls[-1] if urls else ""),
         "extraIndexURLs": list(settings.extra) or [url for each in read for url in each.extra_index_urls],
+        "pipOptions": [option for each in read for option in each.options],
         "torchBackend": settings.torch_backend,
         "env": build_variables(read_variables(settings.variables)),
     }

@@ -16,9 +16,20 @@ def normalise_requirement(text: str) -> str:
 
 
 def requirement_name(text: str) -> str:
-    """The package of a requirement, in lower case with dashes: `opt_einsum==3.3.0` -> `opt-einsum`."""
-    match = re.match(r"[A-Za-z0-9._-]*[A-Za-z0-9]", text.strip())
-    return re.sub(r"[-_.]+", "-", match[0]).lower() if match else text.strip()
+    """The package of a requirement, in lower case with dashes: `opt_einsum==3.3.0` -> `opt-einsum`; of a URL and of a
+    path, what the last part calls it: `git+https://github.com/openai/CLIP.git` -> `clip`."""
+    text = text.strip()
+    if "@ " not in text and (place := re.match(r"(?:-e )?((?:[a-z+]+:/)?/[^\s;[]+)", text)):
+        named = re.search(r"[#&]egg=([\w.-]+)", place[1])
+        text = named[1] if named else _name_last(place[1])
+    match = re.match(r"[A-Za-z0-9._-]*[A-Za-z0-9]", text)
+    return re.sub(r"[-_.]+", "-", match[0]).lower() if match else text
+
+
+def _name_last(place: str) -> str:
+    """`/w/my_lib-1.0-py3-none-any.whl`, `https://x.example/my_lib.git@v1` -> `my_lib`."""
+    last = place.partition("#")[0].rstrip("/").rpartition("/")[2].partition("@")[0]
+    return re.sub(r"(-\d.*)?\.(git|whl|zip|tgz|tar\.\w+)$", "", last)
 
 
 def explain_requirement(text: str) -> str:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from paddock.environments.defaults import build_defaults
 from paddock.environments.definition import build_spec_digest
+from paddock.environments.sources import read_source
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, Conflict
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, name_of
@@ -25,6 +27,14 @@ logger = logging.getLogger(__name__)
 def is_as_seeded(environment: Manifest) -> bool:
     """Whether it comes with Paddock, and has the spec that it was seeded with."""
     return annotations_of(environment).get(SEED) == build_spec_digest(environment)
+
+
+def name_file(environment: Mapping[str, Any], own: str = "requirements.txt") -> str:
+    """The requirements file in which a further package belongs: that which it was made of, or, as one that comes with
+    Paddock is everybody's, `own`. Empty of any other."""
+    if source := read_source(environment):
+        return source.files[0]
+    return own if SEED in annotations_of(environment) else ""
 
 
 def plan_seeding(

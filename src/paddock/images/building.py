@@ -266,6 +266,7 @@ def build_key(wanted: Wanted) -> str:
     content = [
         _FORMAT, sorted(requirements.packages), requirements.index_url, requirements.extra_index_urls, wanted.python,
         wanted.wheels.uv, [(each.name, each.version) for each in wanted.there],
+        *([requirements.options] if requirements.options else ()),
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:20]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from paddock.environments.failures import BuildFailed, Fault
 from paddock.environments.progress import Progress, Screen, TransferRate, build_progress, read_screen
 from paddock.environments.pythons import Python
 from paddock.environments.requirement_files import Requirements
+from paddock.environments.requirement_inputs import write_inputs
 from paddock.environments.uv import Uv, UvRuns
 from paddock.images.contents import Package
 from paddock.images.errors import ImageError
@@ -50,7 +52,7 @@ class Wanted:
     def definition(self) -> Definition:
         return Definition(
             self.file, requirements=tuple(self.requirements.packages), index_url=self.requirements.index_url,
-            extra_index_urls=tuple(self.requirements.extra_index_urls),
+            extra_index_urls=tuple(self.requirements.extra_index_urls), options=tuple(self.requirements.options),
         )  # fmt: skip
 
 
@@ -81,7 +83,9 @@ async def install(wanted: Wanted, folder: Path, uv: Uv, report: Callable[[Progre
     major, _, minor = wanted.python.partition(".")
     runs = UvRuns(uv, wanted.definition, Python(Path(sys.executable), (int(major), int(minor))), report)
     try:
-        await runs.run(*build_words(wanted, folder), on_text=_Watched(wanted.definition.subject, report).add)
+        with tempfile.TemporaryDirectory(prefix="paddock-requirements-") as inputs:
+            words = build_words(wanted, folder, write_inputs(Path(inputs), wanted.definition))
+            await runs.run(*words, on_text=_Watched(wanted.definition.subject, report).add)
     except BuildFailed as error:
         said = explain_packages(
             runs.log[-1], wanted.file, wanted.requirements.packages, wanted.python, wanted.wheels, error.message
@@ -90,12 +94,12 @@ async def install(wanted: Wanted, folder: Path, uv: Uv, report: Callable[[Progre
     return read_installed(wanted, folder)
 
 
-def build_words(wanted: Wanted, folder: Path) -> list[str]:
-    """uv's arguments. Pure."""
+def build_words(wanted: Wanted, folder: Path, inputs: Sequence[str]) -> list[str]:
+    """uv's arguments. `inputs`: as of `write_inputs`. Pure."""
     return [
         "pip", "install", "--target", str(folder), "--python", sys.executable, "--python-version", wanted.python,
         "--python-platform", wanted.wheels.uv, "--no-build", "--link-mode", "copy", "--no-compile-bytecode",
-        *wanted.requirements.packages,
+        *inputs[:-1], "-r", inputs[-1],
     ]  # fmt: skip
 
 

@@ -82,12 +82,15 @@ def find_package(module: str) -> str:
     return "" if "." in module else module.replace("_", "-")
 
 
-def advise_module(complaint: str, environment: str, file: str = "", own: str = "", image: str = "") -> list[Phrase]:
+def advise_module(
+    complaint: str, environment: str, file: str = "", own: str = "", image: str = "", *, is_new: bool = False
+) -> list[Phrase]:
     """What is missing, and one command. Empty for any other error, and where the reason is not a missing package.
 
-    `environment`: empty on a cluster, where an image has the packages; `file`: the requirements file that it was made
-    of; `own`: the directory of the user's own file or package of this name, which is not beside the script; `image`:
-    of a job that runs by the programs of this machine, to which no package is added.
+    `environment`: empty on a cluster, where an image has the packages; `file`: the requirements file in which a package
+    belongs, `is_new` where the environment was made of none; `own`: the directory of the user's own file or package of
+    this name, which is not beside the script; `image`: of a job that runs by the programs of this machine, to which no
+    package is added.
     """
     module = read_missing_module(complaint)
     package = find_package(module)
@@ -99,11 +102,20 @@ def advise_module(complaint: str, environment: str, file: str = "", own: str = "
         return [phrase("{module} is not in the image: it comes from the package {package}", module=module,
                        package=package)]  # fmt: skip
     command = f"paddock env update {environment} --add {shlex.quote(package)}"
+    said: Phrase | str = command
     if file:
-        command = f"echo {shlex.quote(package)} >> {shlex.quote(file)}"
+        said = _write(package, file, is_new=is_new)
     if image:
-        command = f"paddock env create NAME -r requirements.txt --image '{image}'"
-    return [_explain(module, environment, package), phrase("next: {step}", step=command)]
+        said = f"paddock env create NAME -r requirements.txt --image '{image}'"
+    return [_explain(module, environment, package), phrase("next: {step}", step=said)]
+
+
+def _write(package: str, file: str, *, is_new: bool) -> Phrase | str:
+    if file.endswith(".toml"):
+        return phrase("write {package} into {file}, and run the job again", package=package, file=file)
+    command = f"echo {shlex.quote(package)} >> {shlex.quote(file)}"
+    again = phrase("{command}  # and run the job again with -r {file}", command=command, file=shlex.quote(file))
+    return again if is_new else command
 
 
 def _explain_own(module: str, directory: str) -> Phrase:

@@ -64,8 +64,8 @@ class ScriptRequest:
     environment: str = ""
     """The name of an Environment; empty for the default."""
     requirements: str = ""
-    """The file of the environment, as a manifest names it, relative to its own directory; empty where `environment`
-    says it."""
+    """The file of the environment: that of -r, or one that lies beside the program. A manifest names it, relative to
+    its own directory, where `environment` is empty."""
     directory: str = ""
     """Where the programs start on a laptop, absolute; empty for what the command line decides by itself."""
     variables: Sequence[tuple[str, str]] = ()

@@ -22,6 +22,7 @@ from paddock.sdk.options import (
     read_count,
     read_cpus,
     read_data,
+    read_file,
     read_framework,
     read_memory,
     read_name,
@@ -82,10 +83,11 @@ def run(
     parameter servers. `cpus` (2, "500m") and `memory` ("4Gi"): of each rank. `secrets`: names of environment variables
     of this process whose values go by a Secret. `data`: datasets, and where each is mounted: `{"imagenet": "/data"}`.
     `requirements`, `restarts`, `queue`, `priority`, `image`, `framework`, `workdir`, `outputs`: as the options of
-    `paddock run`, and so is `resume`, True or the number of a run. `tags`, `note`: what history and console show of the
-    run. `timeout`: seconds after which the job is suspended. `context`: of a kubeconfig, for a Kubernetes; else the
-    local cluster, which is started. `detach`: come back as soon as the job is submitted. `check`: raise `JobFailed` if
-    it does not complete.
+    `paddock run`, and so is `resume`, True or the number of a run. A requirements.txt beside the script is taken by
+    itself; `requirements="none"` leaves it out. `tags`, `note`: what history and console show of the run. `timeout`:
+    seconds after which the job is suspended. `context`: of a kubeconfig, for a Kubernetes; else the local cluster,
+    which is started. `detach`: come back as soon as the job is submitted. `check`: raise `JobFailed` if it does not
+    complete.
 
     Raises `JobFailed`, `PaddockError`. KeyboardInterrupt asks the job to end, a second one kills it.
     """
@@ -96,7 +98,7 @@ def run(
             gpus=read_count("gpus", gpus, 1), cpus=read_cpus(cpus), memory=read_memory(memory),
             queue=read_name("queue", queue), priority=read_name("priority", priority),
             restarts=read_count("restarts", restarts, 0),
-            requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
+            requirements=read_file("requirements", requirements), env=read_variables(env),
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets),
             data=read_data(data), resume=read_resume(resume), outputs=outputs, image=image,
             tags=read_tags(tags), note=read_note(note),
@@ -173,7 +175,7 @@ def train(
             servers=read_count("servers", servers, 1), gpus=read_count("gpus", gpus, 1),
             cpus=read_cpus(cpus), memory=read_memory(memory), queue=read_name("queue", queue),
             priority=read_name("priority", priority), restarts=read_count("restarts", restarts, 0),
-            requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
+            requirements=read_file("requirements", requirements), env=read_variables(env),
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets),
             data=read_data(data), resume=read_resume(resume), outputs=outputs, image=image,
             tags=read_tags(tags), note=read_note(note),

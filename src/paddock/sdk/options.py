@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.submit.script.options import FRAMEWORKS, write_resume
+from paddock.cli.submit.script.options import FRAMEWORKS, NO_REQUIREMENTS, write_resume
 from paddock.history.notes import clean_text, explain_tags, explain_text
 from paddock.kube.validation.names import DNS_SUBDOMAIN
 from paddock.script.amounts import explain_wrong_cpus, explain_wrong_memory
@@ -98,6 +98,11 @@ def read_path(option: str, value: File | None, *, directory: bool) -> str | None
         wanted = phrase("a directory") if directory else phrase("a file")
         raise UserError(phrase("{option}: {path} is not {wanted}", option=option, path=str(path), wanted=wanted))
     return str(path)
+
+
+def read_file(option: str, value: File | None) -> str | None:
+    """As -r takes it: a file, or the word for none."""
+    return NO_REQUIREMENTS if value == NO_REQUIREMENTS else read_path(option, value, directory=False)
 
 
 def read_variables(env: Mapping[str, str] | None) -> tuple[str, ...]:

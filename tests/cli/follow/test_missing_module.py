@@ -52,10 +52,11 @@ def test_the_environment_is_that_of_the_annotation_or_of_the_image() -> None:
             "spec.requirements (tiny==1.0, No-Such, numpy==9) cannot be met: Because there is no version of numpy==9",
             ["5"],
         ),
+        ("the package index index.example, which the requirements name, did not answer: check the network", ["6"]),
         ("the disk is full", []),
     ],
 )
 def test_the_builders_message_is_about_these_lines(tmp_path: Path, message: str, lines: list[str]) -> None:
     file = tmp_path / "requirements.txt"
-    file.write_text("tiny==1.0\n\n# numpy\nNo-Such\nnumpy==9\n-i https://numpy\n")
+    file.write_text("tiny==1.0\n\n# numpy\nNo-Such\nnumpy==9\n-i https://me@index.example/x\n")
     assert find_lines([str(file), "/not/there"], message) == [f"{file}:{line}" for line in lines]

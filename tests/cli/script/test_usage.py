@@ -340,6 +340,12 @@ def test_storage_is_asked_of_a_cluster_for_packages(
         ([], ["python", "train.py"], {"train.py": "from model import Net", "model.py": "import torch"}, "PyTorchJob"),
         ([], ["python", "-m", "pkg.train"], {"pkg/train.py": "import torch"}, "PyTorchJob"),
         ([], ["python", "-m", "pkg"], {"pkg/__main__.py": "import torch"}, "PyTorchJob"),
+        (
+            [],
+            ["python", "-m", "pkg.train"],
+            {"src/pkg/train.py": "import torch"},
+            "PyTorchJob",
+        ),
         ([], ["python", "pkg"], {"pkg/__main__.py": "import net", "pkg/net.py": "import torch"}, "PyTorchJob"),
         # and what a shell script starts
         ([], ["bash", "run.sh"], {"run.sh": "set -e\ntorchrun --nproc_per_node 2 a.py\n"}, "PyTorchJob"),
@@ -384,7 +390,7 @@ def test_the_kind_of_job_follows_from_what_the_program_imports(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     for name, text in files.items():
-        (work / name).parent.mkdir(exist_ok=True)
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text(text)
     for program in ("make", "yolo", "numactl"):
         (work / "bin").mkdir(exist_ok=True)
@@ -392,7 +398,56 @@ def test_the_kind_of_job_follows_from_what_the_program_imports(
     monkeypatch.setenv("PATH", f"{work}/bin:{os.environ['PATH']}")
     assert call("run", "--print", *options, "--", *command) == 0
     printed = capfd.readouterr()
-    assert yaml.safe_load(printed.out)["kind"] == kind and printed.err == ""
+    assert yaml.safe_load(printed.out)["kind"] == kind
+    assert printed.err == "" or "requirements.txt" in files or "the packages of pyproject.toml are not" in printed.err
+
+
+HERE = "requirements.txt is here: its packages are installed for the job (`-r none` leaves them out)"
+
+
+@pytest.mark.parametrize(
+    ("options", "command", "files", "said"),
+    [
+        ([], ["python", "train.py"], {"train.py": "import torch", "requirements.txt": "tqdm"}, HERE),
+        ([], ["python", "train.py"], {"train.py": "import sklearn", "requirements.txt": "scikit-learn"}, HERE),
+        ([], ["make", "train"], {"requirements.txt": "torch"}, HERE),
+        # that beside the program is nearer than that of the directory
+        ([], ["python", "a/train.py"], {"a/train.py": "import torch", "a/requirements.txt": "tqdm",
+                                        "requirements.txt": "six"}, "a/" + HERE),
+        ([], ["python", "a/train.py"], {"a/train.py": "import torch", "requirements.txt": "six"}, HERE),
+        # a file that nothing is said to need, or that says nothing
+        ([], ["python", "train.py"], {"train.py": "import csv", "requirements.txt": "sphinx"}, ""),
+        ([], ["python", "train.py"], {"train.py": "import torch", "requirements.txt": "# none yet"}, ""),
+        ([], ["python", "train.py"], {"train.py": "import torch", "requirements.txt/x": ""}, ""),
+        (["-r", "none"], ["python", "train.py"], {"train.py": "import torch", "requirements.txt": "tqdm"}, ""),
+        (["--image", "python:3"], ["python", "train.py"], {"train.py": "import torch", "requirements.txt": "tqdm"}, ""),
+        # what may be another program's is named
+        ([], ["python", "train.py"], {"train.py": "import torch",
+                                      "pyproject.toml": "[project]\ndependencies = ['torch', 'tqdm']"},
+         "the packages of pyproject.toml are not installed for it: `-r pyproject.toml` installs them"),
+        ([], ["python", "train.py"], {"train.py": "import torch", "pyproject.toml": "[tool.ruff]"}, ""),
+        ([], ["python", "train.py"], {"train.py": "import torch", "environment.yml": "dependencies: [tqdm]"},
+         "the packages of environment.yml are not installed for it: a file of conda, whose packages have other names "
+         "at pip's index: write them into a requirements.txt, `printf '%s\\n' tqdm > requirements.txt`, and name that "
+         "with -r"),
+    ],
+)  # fmt: skip
+def test_requirements_that_lie_beside_the_program_are_taken_and_others_are_named(
+    options: list[str], command: list[str], files: dict[str, str], said: str, work: Path,
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    for name, text in {**files, "bin/make": ""}.items():
+        (work / name).parent.mkdir(exist_ok=True)
+        (work / name).write_text(text)
+    (work / "bin/make").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{work}/bin:{os.environ['PATH']}")
+    assert call("run", "--print", *options, "--", *command) == 0
+    printed = capfd.readouterr()
+    assert printed.err == (f"{said}\n" if said else "")
+    taken = "paddock.dev/environment" in yaml.safe_load(printed.out)["metadata"]["annotations"]
+    assert taken == ("is here" in said)
+    assert call("init", *options, "-o", "-", "--", *command) == 0
+    assert ("paddock.dev/requirements: " in capfd.readouterr().out) == taken
 
 
 PLAIN: list[tuple[list[str], dict[str, str]]] = [

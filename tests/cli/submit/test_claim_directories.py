@@ -125,8 +125,8 @@ def test_roles_of_one_image_share_a_claim_and_of_two_images_have_two(work: Path)
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("-e .\n", r"requirements.txt:1: found -e"),
-        ("x @ file:///x.whl\n", "requirements.txt:1: found a file of this machine"),
+        ("-e .\n", r"requirements.txt:1: found '-e .'; a directory of this machine"),
+        ("x @ file:///etc/hostname\n", "requirements.txt:1: found a file of this machine"),
         ("", "no package is named in it"),
     ],
 )
@@ -134,6 +134,7 @@ def test_requirements_that_no_cluster_can_have_are_refused_before_anything_is_se
     text: str, said: str, work: Path
 ) -> None:
     (work / "requirements.txt").write_text(text)
+    (work / "setup.py").touch()
     with pytest.raises(UserError, match=said):
         add(Said(), "requirements.txt")
 

@@ -148,7 +148,7 @@ async def test_parameter_servers_have_an_environment_of_their_own(project: Proje
     ("content", "said"),
     [
         (b"pyyaml\nnumpy = 2\n", ":2: found 'numpy = 2'; one = is none: did you mean numpy==2?"),
-        (b"\xff\xfe\x00\x01", ": not a text in UTF-8; a requirements.txt is wanted, as pip reads it"),
+        (b"\xff\x00", ": not a text in UTF-8; a requirements.txt is wanted, as pip reads it"),
         (b"# nothing\n", ": no package is named in it; one for each line is wanted, as in numpy==1.26.4"),
         (None, "a directory"),
     ],

@@ -281,9 +281,10 @@ async def test_requirements_with_a_mistake_are_refused_with_their_line(
 ) -> None:
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("-e .\n")
+    (tmp_path / "setup.py").touch()
     pushes = open_pushes(Said(), f"{registry.host}/x", None, requirements=requirements)
     checked = build_checked(container={"image": f"{registry.host}/base:1"})
-    with pytest.raises(UserError, match=r"requirements\.txt:1: found -e"):
+    with pytest.raises(UserError, match=r"requirements\.txt:1: found '-e \.'"):
         await pushes.add(api, checked)
 
 

@@ -62,6 +62,9 @@ def asked(*requirements: str, gpu: bool = False, backend: str = "", variable: st
         (asked("torch", variable="cu128"), "cu128", True),
         (asked("torch", variable="cu128", backend="cpu"), "cpu", False),
         (asked("torch", index="https://download.pytorch.org/whl/cu128", backend="cpu"), "cpu", False),
+        (asked("torch==2.1.2+cu118"), "cu118", True),
+        (asked("torch==2.1.2+cpu"), "cpu", False),
+        (asked("torch==2.1.2+cu118", index="https://mirror.example/simple"), "", False),
     ],
 )
 def test_what_is_tried_first_and_whether_cuda_may_come(of: Asked, flag: str, cuda: bool) -> None:

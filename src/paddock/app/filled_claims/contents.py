@@ -77,8 +77,9 @@ def build_packages(read: Requirements, template: Mapping[str, Any], container: M
     about = f"{', '.join(names[:_SHOWN])}{more} for {image}"
     indexes = [each for each in list_variables(container) if each["name"].startswith(("PIP_", "UV_"))]
     digest = hash_values(
-        "packages", sorted(read.packages), read.index_url, read.extra_index_urls, image, python, indexes
-    )
+        "packages", sorted(read.packages), read.index_url, read.extra_index_urls, image, python, indexes,
+        *([read.options] if read.options else ()),
+    )  # fmt: skip
     return Content(Kind.PACKAGES, digest, about, size or PACKAGES_SIZE, image, python, template, container, text)
 
 
@@ -97,9 +98,10 @@ def hash_values(*values: Any) -> str:
 
 
 def write_requirements(read: Requirements) -> str:
-    """One text of a file and of those that it includes: the indexes, an empty line, the packages."""
+    """One text of a file and of those that it includes: the options, an empty line, the packages."""
     options = [f"--index-url {read.index_url}"] if read.index_url else []
     options += [f"--extra-index-url {each}" for each in read.extra_index_urls]
+    options += [each for each in read.options if not each.startswith("#")]
     return "\n".join([*options, "", *read.packages, ""])
 
 
@@ -113,7 +115,10 @@ def find_problems(read: Requirements, file: str) -> list[Phrase]:
             said = phrase("found a file of this machine, which no pod of a cluster sees: put the wheel into a package "
                           "index, or into the image")  # fmt: skip
             problems.append(phrase("{option}: {problem}", option=place, problem=said))
-    for url in filter(None, (read.index_url, *read.extra_index_urls)):
+    if any(each.startswith("-c ") for each in read.options):
+        said = phrase("constraints are not read: write the versions into the requirements")
+        problems.append(phrase("{option}: {problem}", option=file, problem=said))
+    for url in filter(None, (read.index_url, *read.extra_index_urls, *read.options)):
         if _tells_a_secret(url):
             problems.append(phrase("{option}: {problem}", option=file, problem=_explain_password()))
         elif url.startswith("file:"):

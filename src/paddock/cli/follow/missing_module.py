@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from paddock.app.programs import read_content
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.paths import shorten_path
+from paddock.environments.seeding import name_file
 from paddock.environments.sources import read_source
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
@@ -38,14 +39,15 @@ async def fetch_module_advice(
         return []
     if place.home is None:
         return advise_module(complaint, "")
-    own = find_own(module, job.job.annotations.get(WORKING_DIRECTORY_ANNOTATION, ""))
+    directory = job.job.annotations.get(WORKING_DIRECTORY_ANNOTATION, "")
+    own = find_own(module, directory)
     environments = (await client.list(ENVIRONMENTS)).items
     image, name = find_environment(job.job, rank.rpartition("-")[0], environments)
     environment = next((each for each in environments if name_of(each) == name), {})
-    source = read_source(environment)
     built = bool((environment.get("spec") or {}).get("requirements"))
-    file = shorten_path(source.files[0]) if source else ""
-    return advise_module(complaint, name, file, own, "" if built else image)
+    file = name_file(environment, os.path.join(directory, "requirements.txt"))  # noqa: PTH118 - which may be empty
+    is_new = read_source(environment) is None
+    return advise_module(complaint, name, shorten_path(file), own, "" if built else image, is_new=is_new)
 
 
 def find_environment(job: Job, role: str, environments: list[Manifest]) -> tuple[str, str]:

@@ -59,8 +59,8 @@ class Fill:
 
 def read_packages(file: Path) -> Requirements:
     """Raises `UserError` with all that is wrong, or that a cluster cannot have."""
-    read = read_requirements(str(file), lambda name: Path(name).read_text(encoding="utf-8"))
-    if problems := find_problems(read, str(file)):
+    read = read_requirements(str(file))
+    if problems := [*find_problems(read, str(file)), *read.unshared]:
         raise UserError(*problems, phrase("nothing was submitted"))
     return read
 

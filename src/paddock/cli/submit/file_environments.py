@@ -43,7 +43,7 @@ async def prepare_environment(api: Api, needed: Needed, notify: Notify) -> str:
     `notify` is told what is added, and what has changed. Raises `UserError` with each problem, `ApiError`.
     """
     name, source, requirements = needed.name, needed.source, needed.requirements
-    read = [read_requirements(str(requirements), read_text)]
+    read = [read_requirements(str(requirements))]
     check_files(read, source)
     for _ in range(_TRIES):
         now = format_time(time.time())
@@ -125,7 +125,7 @@ async def _read_again(api: Api, name: str, read: list[Requirements], source: Sou
 def read_files_of(environment: Mapping[str, Any]) -> list[Requirements]:
     """The files that an Environment was made of, as they are now; empty if it was made of none."""
     source = read_source(environment)
-    return [read_requirements(file, read_text) for file in source.files] if source else []
+    return [read_requirements(file) for file in source.files] if source else []
 
 
 def check_files(read: list[Requirements], source: Source, undone: Phrase = _NOT_SUBMITTED) -> None:
@@ -141,7 +141,3 @@ def _tell_changes(before: Manifest, after: Manifest, file: str, notify: Notify) 
         name = after["metadata"]["name"]
         notify(phrase("{file} has changed: environment {name} is rebuilt ({changes})", file=file, name=name,
                       changes=changes))  # fmt: skip
-
-
-def read_text(file: str) -> str:
-    return Path(file).read_text(encoding="utf-8")

@@ -212,9 +212,9 @@ def _read_base(image: str) -> Reference:
 
 
 def _read_requirements(file: Path) -> Requirements:
-    read = read_requirements(str(file), lambda path: Path(path).read_text(encoding="utf-8"))
-    if read.problems:
-        raise UserError(*read.problems, _NOTHING)
+    read = read_requirements(str(file))
+    if problems := [*read.problems, *read.unshared]:
+        raise UserError(*problems, _NOTHING)
     return read
 
 

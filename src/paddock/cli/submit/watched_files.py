@@ -11,6 +11,7 @@ from pathlib import Path
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.directory_files import find_files
+from paddock.cli.submit.script.named_packages import find_beside
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.requests import find_directory
 from paddock.launches.reading import find_main, read_typed
@@ -33,9 +34,11 @@ def find_watched(
     """What looks at the files of a manifest or of a typed command, and at those that its options name."""
     directory = find_directory(options.workdir)
     script = find_main(read_typed(words)).program.script if words and file is None else ""
-    named = [Path(each) for each in (file, options.requirements, *options.env_files) if each]
+    named = [Path(each) for each in (file, options.requirements_path, *options.env_files) if each]
     if script:
         named.append(directory / script)
+    if file is None and options.requirements is None and (beside := find_beside(script, directory)):
+        named.append(beside)
     return lambda: read_snapshot(directory, named)
 
 

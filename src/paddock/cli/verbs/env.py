@@ -50,7 +50,7 @@ from paddock.environments.changes import (
 from paddock.environments.definition import BUILD_REQUESTED
 from paddock.environments.from_files import has_changed, with_files
 from paddock.environments.manifests import Settings, build_manifest, build_request, find_problems, with_request
-from paddock.environments.requirement_files import Requirements, read_requirements
+from paddock.environments.requirement_files import Requirements, read_requirements, read_text
 from paddock.environments.requirements import requirement_name
 from paddock.environments.seeding import SEED, is_as_seeded
 from paddock.environments.sources import Source, read_source
@@ -230,7 +230,7 @@ def build_environment(name: str, read: Sequence[Requirements], settings: Setting
 
 
 def _read_text(file: str) -> str:
-    return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    return sys.stdin.read() if file == "-" else read_text(file)
 
 
 def _build_source(files: Sequence[str]) -> Source | None:

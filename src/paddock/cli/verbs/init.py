@@ -87,9 +87,9 @@ def build_portable(request: ScriptRequest, options: ScriptOptions, output: str) 
     """The request as a file has it: without paths of this machine where the file does without them, and for a cluster
     too. Pure but for the current directory."""
     request = replace(without_directory(request, named=options.workdir is not None), keeps_pods=True)
-    if options.requirements is not None:
+    if named := request.requirements or options.requirements_path:
         base = Path.cwd() if output == "-" else Path(output).absolute().parent
-        request = replace(request, environment="", requirements=os.path.relpath(options.requirements, base))
+        request = replace(request, environment="", requirements=os.path.relpath(named, base))
     return replace(request, namespace="" if request.namespace == "default" else request.namespace)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -149,7 +150,7 @@ def command(
     refuse_contradictions(file, timeout, on_end, options.resume, detach=detach, watches=watches)
     called = read_on_end(on_end) if on_end is not None else None
     place, asked = choose_place(), Storage(storage, storage_class)
-    refuse_storage(asked, options.requirements, is_local=place.home is not None)
+    refuse_storage(asked, options.requirements_path, is_local=place.home is not None)
     call = Call(file, options, place, without, timeout, role, index, sandbox, called, shown, detach, raw, asked)
     if not watches or shown:
         return call.once(queue_interrupts)
@@ -179,7 +180,7 @@ def refuse_contradictions(
         raise UserError(phrase("--on-end is called from here, and --detach does not wait for the end: leave one out"))
 
 
-def refuse_storage(storage: Storage, requirements: str | None, *, is_local: bool) -> None:
+def refuse_storage(storage: Storage, requirements: Path | None, *, is_local: bool) -> None:
     """Raises `UserError` where the options would do nothing. Pure."""
     if is_local and storage.is_asked:
         raise UserError(phrase("--storage and --storage-class are for the claims of a cluster: name one by --context, "

@@ -19,6 +19,7 @@ from paddock.doctor.findings import Finding
 from paddock.doctor.job_case import Printed, Surroundings, examine_job
 from paddock.doctor.log_bytes import LogBytes
 from paddock.environments.images import read_used
+from paddock.environments.seeding import name_file
 from paddock.history.log_shelf import OpenLog
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, Manifest, is_controlled_by, name_of
@@ -145,7 +146,8 @@ async def _look_around(
     if chosen is None:
         return Surroundings(cores, local=backend.local)
     requirements = tuple(map(str, (chosen.get("spec") or {}).get("requirements") or ()))
-    return Surroundings(cores, environment=name_of(chosen), requirements=requirements, local=backend.local)
+    return Surroundings(cores, environment=name_of(chosen), requirements=requirements, local=backend.local,
+                        file=name_file(chosen))  # fmt: skip
 
 
 async def _find_cores(page: PageContext, stored: StoredJob, ranks: Collection[str]) -> Mapping[str, float]:

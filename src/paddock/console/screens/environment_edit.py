@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from paddock.console.addresses import ENVIRONMENT, address_of_environment
@@ -103,7 +102,7 @@ def plan(before: Manifest, typed: Typed, now: float) -> tuple[list[Phrase], Mani
     if source is None:
         read = [read_requirements(_FILE, lambda file: _read_typed(file, typed))]
     else:
-        read = [read_requirements(file, _read_file) for file in source.files]
+        read = [read_requirements(file) for file in source.files]
         added = tuple(each for each in wanted if each not in there)
         removed = tuple(each for each in there if each not in wanted)
         # What is typed with another version takes the place of its old entry by itself.
@@ -121,7 +120,7 @@ def plan(before: Manifest, typed: Typed, now: float) -> tuple[list[Phrase], Mani
 def _with_packages(before: Manifest, read: Requirements) -> Manifest:
     """All packages of one that was made of no file; an index stays unless their text names another."""
     spec = {**(before.get("spec") or {}), "requirements": list(dict.fromkeys(read.packages))}
-    named = {"indexURL": read.index_url, "extraIndexURLs": read.extra_index_urls}
+    named = {"indexURL": read.index_url, "extraIndexURLs": read.extra_index_urls, "pipOptions": read.options}
     return {**before, "spec": spec | {name: value for name, value in named.items() if value}}
 
 
@@ -142,10 +141,6 @@ def _read_typed(file: str, typed: Typed) -> str:
     if file != _FILE:
         raise FileNotFoundError(2, "", file)
     return typed.packages
-
-
-def _read_file(file: str) -> str:
-    return Path(file).read_text(encoding="utf-8")
 
 
 async def _fetch(page: PageContext) -> Manifest:

@@ -33,6 +33,7 @@ BACKEND_PATTERN = r"^(auto|cpu|default|xpu|cu\d{2,3}|rocm\d+(\.\d+){1,2})?$"
 CUDA_SIZE = "3.0 GB"
 """The download of torch 2.15.0 and NVIDIA's packages for Linux x86-64: 3,000 MB by the sizes that PyPI lists."""
 
+_BUILD = re.compile(r"==\s*[\d.]+\+(cu\d+|rocm[\d.]+|xpu)\s*(?:;|$)")
 _ACCELERATOR = re.compile(r"/whl/(?:nightly/|test/)?(cu\d+|rocm[\d.]+|xpu)\b")
 
 
@@ -66,12 +67,15 @@ class Asked:
 
 def read_asked(definition: Definition, environ: Mapping[str, str], gpu: bool) -> Asked:
     """`environ`: uv's environment variables."""
-    urls = [each for each in (definition.index_url, *definition.extra_index_urls) if each]
+    links = [each for each in definition.options if each.startswith("-f ") and PYTORCH_INDEX in each]
+    urls = [each for each in (definition.index_url, *definition.extra_index_urls, *links) if each]
     of_index = next((found[1] for each in urls if (found := _ACCELERATOR.search(each))), "")
     backend = definition.torch_backend or environ.get(VARIABLE, "")
-    if of_index and not backend:
+    if (of_index or links) and not backend:
         backend = PLAIN
     named = find_torch(definition.requirements)
+    if not backend and not urls and (build := _BUILD.search(named)):
+        backend = build[1]
     return Asked(backend, bool(named) and "@" not in named, bool(urls), gpu)
 
 

@@ -7,11 +7,12 @@ decisions are those of `environments.pytorch.builds`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from paddock.environments.definition import Definition
 from paddock.environments.failures import BuildFailed, Fault
+from paddock.environments.late_builds import TOOLS, find_late
 from paddock.environments.packages.torch import PYTORCH_INDEX, TORCH, find_cuda
 from paddock.environments.pytorch.builds import (
     CPU,
@@ -28,6 +29,7 @@ from paddock.environments.pytorch.builds import (
     read_asked,
     read_variable,
 )
+from paddock.environments.requirement_inputs import add_to_exact, write_inputs
 from paddock.environments.requirements import requirement_name
 from paddock.environments.uv import UvRuns
 from paddock.words.phrases import phrase
@@ -53,11 +55,23 @@ class Resolved:
     """With which uv finds those versions, and installs them."""
     variables: Mapping[str, str | None] = field(default_factory=dict)
     """With which uv finds those versions, and installs them."""
+    late: tuple[str, ...] = ()
+    """Requirements that are built when all others are installed."""
 
 
 async def resolve(runs: UvRuns, directory: Path) -> Resolved:
     """Raises `BuildFailed`, also where only a build of torch is found that nobody asked for."""
-    return await _Resolution(runs, directory).run()
+    late: list[str] = []
+    while True:
+        kept = [each for each in runs.definition.packages if each not in late]
+        part = replace(runs.definition, requirements=(*kept, *TOOLS)) if late else runs.definition
+        try:
+            return replace(await _Resolution(replace(runs, definition=part), directory).run(), late=tuple(late))
+        except BuildFailed:
+            needy = find_late(runs.log[-1], kept)
+            if not needy:
+                raise
+            late.append(needy)
 
 
 @dataclass(slots=True)
@@ -85,6 +99,7 @@ class _Resolution:
         variable = read_variable(self.definition, environ, self.runs.uv.machine.gpu)
         build = explain_build(versions, self.place, bool(find_cuda(versions)), variable)
         exact = self.directory / "requirements.txt"
+        add_to_exact(exact, self.definition)
         return Resolved(versions, exact, build, find_doubtful(versions), self.flags, self.variables)
 
     async def _choose_flag(self, asked: Asked) -> str:
@@ -130,15 +145,14 @@ class _Resolution:
         return await self._compile("") if len(self.extra) > 1 else compiled
 
     async def _compile(self, backend: str) -> dict[str, str]:
-        wanted, exact = self.directory / "requirements.in", self.directory / "requirements.txt"
-        wanted.write_text("".join(f"{each}\n" for each in (*self.definition.packages, *self.extra)))
+        exact = self.directory / "requirements.txt"
         self.flags = ("--torch-backend", backend) if backend else ()
         # UV_TORCH_BACKEND would take the place of what was chosen, or ask an index that has not answered.
         chosen = backend or self.unreached or self.definition.torch_backend == PLAIN
         self.variables = {"UV_TORCH_BACKEND": None} if chosen else {}
         await self.runs.run(
             *("pip", "compile", "--python", self._interpreter, *_OUTPUT, *self.flags),
-            *("--output-file", str(exact), str(wanted)),
+            *("--output-file", str(exact), *write_inputs(self.directory, self.definition, self.extra)),
             variables=self.variables,
         )
         return read_versions(exact.read_text())

@@ -70,14 +70,14 @@ def read_documents(
             raise UserError(
                 phrase("a manifest or a program is wanted: `paddock run job.yaml`, or `paddock run -- python train.py`")
             )
-        checked = build_documents(_name(read_request(words, options, place, os.environ, notify), place, notify))
+        request = _name(read_request(words, options, place, os.environ, notify), place, notify)
+        checked = build_documents(request)
         if options.shares:
             notify_shared(checked[-1], notify)
-        requirements = options.requirements_path
         if place.home is None:
-            packages = None if push is not None else requirements
+            packages = None if push is not None else options.requirements_path
             return Documents(checked, data=options.data, packages=packages, queue=queue, priority=priority, push=push)
-        needed = find_needed(checked[-1], requirements) if requirements else None
+        needed = find_needed(checked[-1], Path(request.requirements)) if request.requirements else None
         return Documents(checked, (needed,) if needed else (), options.data, queue=queue, priority=priority)
     refuse_with_file(options, file)
     checked = fetch_checked([file], options.namespace)

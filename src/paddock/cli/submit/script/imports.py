@@ -107,9 +107,11 @@ class _Look:
             source = Source(is_read=False) if text is None else read_source(text.encode(errors="replace"))
             self._follow([(directory, source)], [directory, *places], program.name)
         elif program.module:
-            found = [(path.parent, self._sources.read(path)) for path in find_files(directory, program.module)]
+            roots = [directory, *places, directory / "src"]  # the last where it is installed with -e
+            files = next(filter(None, (find_files(root, program.module) for root in roots)), [])
+            found = [(path.parent, self._sources.read(path)) for path in files]
             self._note(program.module.partition(".")[0], is_here=bool(found))
-            self._follow(found, [directory, *places], program.module)
+            self._follow(found, roots, program.module)
         elif program.script and not program.shell_name:
             path = directory / program.script
             path = path / "__main__.py" if program.python and is_file(path / "__main__.py") else path

@@ -1,71 +1,41 @@
-"""The packages that a user names beside a program: in the file of -r, else in the directory's own files.
+"""The packages that a user names beside a program: in the file of -r, else in the requirements.txt that lies there.
 
-They tell which framework trains where the program does not (`make train`). Only the file of -r is installed.
+Both are installed, and tell which framework trains where the program does not (`make train`). A pyproject.toml tells it
+alone.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+from paddock.cli.submit.named_files import is_file, read_named
+from paddock.environments.project_files import list_named
 from paddock.environments.requirement_files import read_requirements
 from paddock.environments.requirements import requirement_name
 from paddock.script.libraries import find_module
 from paddock.script.source import LARGEST
 
-
-def read_named_modules(requirements: Path | None, directory: Path) -> frozenset[str]:
-    """The modules of the packages of `requirements`; without it of pyproject.toml and requirements.txt of `directory`.
-    A file that cannot be read tells nothing: whoever installs it says why."""
-    if requirements is not None:
-        return _find_modules(_read_file(requirements))
-    here = directory / "requirements.txt"
-    named = [*read_project(_read(directory / "pyproject.toml")), *(_read_file(here) if here.is_file() else ())]
-    return _find_modules(iter(named))
+FILE = "requirements.txt"
 
 
-def _find_modules(packages: Iterator[str]) -> frozenset[str]:
-    return frozenset(find_module(requirement_name(each)) for each in packages)
+def find_beside(script: str, directory: Path) -> Path | None:
+    """The requirements.txt of a program: that beside its file, else that of the directory in which it starts; None
+    where there is none, and where the nearer one names nothing. `script`: as typed; empty for none."""
+    places = dict.fromkeys(((directory / script).parent, directory))
+    file = next((place / FILE for place in places if is_file(place / FILE)), None)
+    return None if file is None or read_requirements(str(file)).is_empty else file
 
 
-def _read_file(path: Path) -> Iterator[str]:
+def read_named_modules(requirements: Path | None, directory: Path | None) -> frozenset[str]:
+    """The modules of the packages of `requirements`, and of the pyproject.toml of `directory`. A file that cannot be
+    read tells nothing: whoever installs it says why."""
+    project = directory / "pyproject.toml" if directory else None
+    named = [*(_list(requirements) if requirements else ()), *(_list(project) if project else ())]
+    return frozenset(find_module(requirement_name(each)) for each in named)
+
+
+def _list(path: Path) -> Iterator[str]:
     if path.suffix == ".toml":
-        return read_project(_read(path))
-    return iter(read_requirements(str(path), lambda name: _read(Path(name))).packages)
-
-
-def _read(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(LARGEST).decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def read_project(text: str) -> Iterator[str]:
-    """The requirements of a pyproject.toml: of the project, its extras and groups, and Poetry's. Pure."""
-    try:
-        found = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return
-    project, poetry = _table(found, "project"), _table(found, "tool", "poetry")
-    yield from _texts(project.get("dependencies"))
-    for groups in (_table(project, "optional-dependencies"), _table(found, "dependency-groups")):
-        for group in groups.values():
-            yield from _texts(group)
-    tables = [poetry, *(each for each in _table(poetry, "group").values() if isinstance(each, Mapping))]
-    for table in tables:
-        yield from (name for name in _table(table, "dependencies") if name != "python")
-
-
-def _table(value: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
-    for key in path:
-        inner = value.get(key)
-        value = inner if isinstance(inner, Mapping) else {}
-    return value
-
-
-def _texts(value: object) -> Iterator[str]:
-    yield from (each for each in (value if isinstance(value, list) else []) if isinstance(each, str))
+        return list_named((read_named(path, LARGEST) or b"").decode(errors="replace"))
+    return iter(read_requirements(str(path)).packages)

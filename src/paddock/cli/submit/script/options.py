@@ -24,6 +24,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FRAMEWORKS = ("paddle", "pytorch", "jax", "none")
 """The keys of `script.kinds.SCRIPT_KINDS`, which help does not import."""
 
+NO_REQUIREMENTS = "none"
+"""The value of -r by which a requirements.txt that lies there is left out."""
 RESUME, RUN_TO_RESUME = "--resume", "--resume-run"
 """click has no option whose value may be left out unless it takes the next word for one, which may be FILE here. So
 `CommandVerb` reads `--resume=3` as `--resume-run=3`, which nobody needs to know."""
@@ -50,8 +52,15 @@ def _read_amount(text: str, explain: Callable[[str], Phrase | None]) -> str:
     return text
 
 
+class RequirementsFile(click.Path):
+    """A file, or `none`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value == NO_REQUIREMENTS else super().convert(value, param, ctx)
+
+
 def take_one(_context: click.Context, _parameter: click.Parameter, files: tuple[str, ...]) -> str | None:
-    """`-r`: pip takes several, and of several click would take the last alone."""
+    """`-r`: pip takes several, and of several click would take the last alone. A file of the name `none` is ./none."""
     if len(files) > 1:
         said = phrase("one file is taken, and {count} are named: name the others in {file}, each in a line `-r FILE`",
                       count=len(files), file=files[0])  # fmt: skip
@@ -136,9 +145,10 @@ _OPTIONS = (
         help=SHARE_HELP,
     ),
     click.option(
-        "-r", "--requirements", type=click.Path(exists=True, dir_okay=False), multiple=True, callback=take_one,
+        "-r", "--requirements", type=RequirementsFile(exists=True, dir_okay=False), multiple=True, callback=take_one,
         metavar="FILE",
-        help="Train in an environment with these packages, which is built and kept.",
+        help="Train in an environment with these packages, which is built and kept (default: the requirements.txt "
+        "that lies there; none: leave it out).",
     ),
     click.option(
         "--env", "env", multiple=True, metavar="NAME[=VALUE]",
@@ -203,7 +213,7 @@ class ScriptOptions:
     shares: int | None = None
     """--share-gpu."""
     requirements: str | None = None
-    """-r."""
+    """-r; `NO_REQUIREMENTS` for none."""
     env: tuple[str, ...] = ()
     env_files: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
@@ -233,7 +243,7 @@ class ScriptOptions:
 
     @property
     def requirements_path(self) -> Path | None:
-        return Path(self.requirements) if self.requirements is not None else None
+        return Path(self.requirements) if self.requirements not in (None, NO_REQUIREMENTS) else None
 
 
 def script_options(command: Command) -> Command:

@@ -10,12 +10,19 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from paddock.cli.submit.named_files import read_named
+from paddock.environments.project_files import list_named, read_project_file
+from paddock.environments.requirements import requirement_name
 from paddock.launches.launch import Launch
+from paddock.script.source import LARGEST
 from paddock.words.phrases import Phrase, phrase
 
 _LOCKS = {"uv.lock": "uv run", "poetry.lock": "poetry run", "pdm.lock": "pdm run", "Pipfile.lock": "pipenv run",
           "pixi.lock": "pixi run"}  # fmt: skip
 """The file of a manager -> the command that runs a program in what it names."""
+_FILES = ("pyproject.toml", "environment.yml", "environment.yaml", "Pipfile")
+_THERE = frozenset({"torch", "numpy", "paddlepaddle", "setuptools"})
+"""Packages that environments of a framework have."""
 _PACKAGES = {"paddle": "paddle", "pytorch": "torch"}
 """Framework -> the directory of its package."""
 
@@ -49,6 +56,23 @@ def explain_unused(
                 file=file, command=f"{command} {shlex.join(words)}",
             )  # fmt: skip
             return
+    yield from _explain_files(directory) if package else ()
+
+
+def _explain_files(directory: Path) -> Iterator[Phrase]:
+    """Files of other managers, which are not taken unasked, as they may be for another program than this one."""
+    for name in _FILES:
+        text = (read_named(directory / name, LARGEST) or b"").decode(errors="replace")
+        found = read_project_file(name, text) if text else None
+        if isinstance(found, list) and set(map(requirement_name, found)) - _THERE:
+            yield phrase("the packages of {file} are not installed for it: `-r {file}` installs them", file=name)
+        elif isinstance(found, Phrase) and (not name.endswith(".toml") or any(list_named(text))):
+            yield phrase("the packages of {file} are not installed for it: {why}", file=name, why=found)
+
+
+def explain_taken(file: str) -> Phrase:
+    """What is said of a requirements.txt that nobody named."""
+    return phrase("{file} is here: its packages are installed for the job (`-r none` leaves them out)", file=file)
 
 
 def explain_two(manager: str) -> Phrase:

@@ -16,12 +16,13 @@ from paddock.app.home import UNSANDBOXED, read_running
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.language import readers_language
+from paddock.cli.output.paths import shorten_path
 from paddock.cli.submit.job_datasets import read_data
 from paddock.cli.submit.script.files import Machine, check_script
 from paddock.cli.submit.script.imports import find_hiding, read_contents
-from paddock.cli.submit.script.named_packages import read_named_modules
+from paddock.cli.submit.script.named_packages import find_beside, read_named_modules
 from paddock.cli.submit.script.options import ScriptOptions
-from paddock.cli.submit.script.own_environments import explain_two, explain_unused, find_manager
+from paddock.cli.submit.script.own_environments import explain_taken, explain_two, explain_unused, find_manager
 from paddock.cli.submit.script.sources import Sources
 from paddock.cli.submit.script.variables import explain_open_secrets, read_hidden, read_plain
 from paddock.environments.needed import Needed
@@ -82,18 +83,21 @@ def read_request(
     if not local:
         _refuse_local_options(options)
     directory = find_directory(options.workdir)
-    own_environment = options.requirements is not None or not local
+    launch = find_main(read_typed(words))
+    program = launch.program
+    requirements = options.requirements_path
+    beside = None if requirements else find_beside(program.script, directory)
+    taken = beside if local and options.requirements is None and options.image is None else None
+    own_environment = requirements or taken or not local
     machine = Machine(directory, None if own_environment else environ.get("PATH", os.defpath), _hides_tmp(place),
                       (place.home.cache,) if place.home is not None else (), may_lack, sources.read)  # fmt: skip
     check_script(words, machine, servers=bool(options.servers), notify=notify)
-    launch = find_main(read_typed(words))
-    program = launch.program
     if local and directory == Path("/") and not os.path.isabs(program.script or "/"):  # noqa: PTH117 - a word as typed
         raise UserError(
             phrase("programs do not start in /: call paddock in a directory of its own, or name one by --workdir")
         )
-    requirements = options.requirements_path
-    contents = read_contents(words, directory, read_named_modules(requirements, directory), sources)
+    named = read_named_modules(requirements or beside, None if requirements else directory)
+    contents = read_contents(words, directory, named, sources)
     framework = find_framework(launch, contents, options, notify)
     for said in explain_hiding(program.script or program.name, contents.imports, find_hiding(program, directory)):
         notify(said)
@@ -101,7 +105,9 @@ def read_request(
     if manager and requirements:
         notify(explain_two(manager))
     elif local and not manager and requirements is None and options.image is None:
-        for said in explain_unused(words, framework, directory, environ):
+        requirements = taken if framework != "none" or contents.imports & contents.requirements else None
+        unused = explain_unused(words, framework, directory, environ)
+        for said in [explain_taken(shorten_path(str(requirements)))] if requirements else unused:
             notify(said)
     if options.shares is not None and (options.gpus or 1) > 1:
         raise UserError(
@@ -136,6 +142,7 @@ def read_request(
         keeps_pods=not local,
         image=options.image or (plain_job.IMAGE if manager and not needed else ""),
         environment=needed.name if needed else "",
+        requirements=str(requirements) if needed else "",
         directory=str(directory) if local and directory != Path("/") else "",
         variables=tuple(read_plain(options.env, environ)),
         secrets=tuple(read_hidden(options.env_files, options.secrets, environ)),
@@ -202,7 +209,7 @@ def _hides_tmp(place: ClusterChoice) -> bool:
 
 def build_documents(request: ScriptRequest) -> list[Checked]:
     """The Secret, if there is one, and the job. Raises `UserError` with the problems of the manifest."""
-    manifest = build_manifest(request)
+    manifest = build_manifest(replace(request, requirements="") if request.environment else request)
     problems = [each for each in check(Document(manifest)) if each.severity == "error"]
     options = find_kind(request).options
     if problems:
