@@ -51,8 +51,8 @@ class Sent(Api):
             "update",
         ),
         (
-            lambda api: api.patch(PODS, "n", "a", [], subresource="status", kind="json"),
-            Patch(PODS, "n", "a", "status", patch=[], kind="json"),
+            lambda api: api.patch(PODS, "n", "a", [], subresource="status", kind="json", strict=True, dry_run=True),
+            Patch(PODS, "n", "a", "status", patch=[], kind="json", strict=True, dry_run=True),
             "patch",
         ),
         (

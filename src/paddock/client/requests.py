@@ -58,7 +58,7 @@ def build(call: Call[Any]) -> Request:
             return Request("PUT", path, _write_query(call), _json(), msgspec.json.encode(call.manifest))
         case Patch():
             headers = {"Content-Type": _PATCH_TYPES[call.kind]}
-            return Request("PATCH", path, {}, headers, msgspec.json.encode(call.patch))
+            return Request("PATCH", path, _write_query(call), headers, msgspec.json.encode(call.patch))
         case Delete():
             return Request("DELETE", path, {}, _json(), msgspec.json.encode(_delete_options(call)))
         case _:
@@ -109,7 +109,7 @@ def _build_create(call: Create) -> Request:
     return Request("POST", path, _write_query(call), _json(), msgspec.json.encode(call.manifest))
 
 
-def _write_query(call: Create | Replace) -> Mapping[str, str]:
+def _write_query(call: Create | Replace | Patch) -> Mapping[str, str]:
     return _present(fieldValidation="Strict" if call.strict else "", dryRun="All" if call.dry_run else "")
 
 

@@ -595,6 +595,10 @@ class Completion(Cause):
     why: str | None = field(default=None, kw_only=True)  # Kubernetes' reason, of one that was lost
     echoes: tuple[str, ...] | None = field(default=None, kw_only=True)
     """Ranks whose failure only followed from the end of others, at most 5."""
+    unstarted: tuple[str, ...] | None = field(default=None, kw_only=True)
+    """Ranks whose program never began, at most 3; they count as those of `failed` do."""
+    unstarted_more: int | None = field(default=None, kw_only=True)  # how many others
+    lacked: str | None = field(default=None, kw_only=True)  # what the first of them waited for
 
 
 class Completed(Completion):

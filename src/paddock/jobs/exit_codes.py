@@ -10,9 +10,12 @@ from paddock.jobs.model import CauseRecord, Phase
 
 
 def has_failed_rank(outcome: str, cause: CauseRecord | None) -> bool:
-    """Whether a rank of a completed job failed (`policies.failed_ranks`): those that decide have succeeded, and what
-    the rank was to do may be missing. `outcome`: the job's phase, or the outcome of a run that is kept."""
-    return outcome == Phase.COMPLETED and cause is not None and bool(cause.args.get("failed"))
+    """Whether a rank of a completed job failed or never began (`policies.failed_ranks`): those that decide have
+    succeeded, and what the rank was to do may be missing. `outcome`: the job's phase, or the outcome of a run that is
+    kept."""
+    if outcome != Phase.COMPLETED or cause is None:
+        return False
+    return bool(cause.args.get("failed") or cause.args.get("unstarted"))
 
 
 def read_exit_code(outcome: str, cause: CauseRecord | None) -> int:

@@ -90,8 +90,11 @@ class Api(ABC):
         *,
         subresource: str = "",
         kind: PatchKind = "merge",
+        strict: bool = False,
+        dry_run: bool = False,
     ) -> Manifest:
-        return await self.send(Patch(resource, namespace, name, subresource, patch=patch, kind=kind))
+        place = (resource, namespace, name, subresource)
+        return await self.send(Patch(*place, patch=patch, kind=kind, strict=strict, dry_run=dry_run))
 
     async def delete(
         self,

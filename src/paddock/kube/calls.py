@@ -88,6 +88,8 @@ class Patch(Call[Manifest], frozen=True, kw_only=True):
 
     patch: Mapping[str, Any] | Sequence[Mapping[str, Any]]
     kind: PatchKind = "merge"
+    strict: bool = False  # as that of `Create`
+    dry_run: bool = False  # as that of `Create`
 
 
 class Delete(Call[None], frozen=True, kw_only=True):

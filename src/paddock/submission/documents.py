@@ -45,6 +45,11 @@ class Checked:
         """Whether it holds the values of --env-file and --secret: a Secret that stands in no file."""
         return self.resource == SECRETS and not self.document.places
 
+    @property
+    def is_merged(self) -> bool:
+        """Whether `paddock run` merges it into what is there: it stands beside a job in its file."""
+        return bool(self.document.places and self.key.name) and not self.is_job
+
     def with_manifest(self, manifest: Manifest) -> Checked:
         """The same document with another content, read anew."""
         return build_checked(self.file, self.document, manifest, self.resource)

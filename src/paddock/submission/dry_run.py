@@ -12,15 +12,20 @@ from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
 from paddock.kube.meta import Key
 from paddock.preflight.companions import SERVICES
 from paddock.submission.documents import Checked
+from paddock.submission.merging import merge
 from paddock.views.flags import Flags
 from paddock.words.phrases import Phrase, phrase
 
 
-async def fetch_refusal(api: Api, each: Checked) -> ApiError | None:
-    """What a server that is shown the document (dryRun=All, strict) refuses it for; None if it takes it. Raises what is
-    not about the document: `Forbidden` and `Unauthorized` are about the user, 5xx about the server."""
+async def fetch_refusal(api: Api, each: Checked, *, merges: bool = False) -> ApiError | None:
+    """What a server that is shown the document (dryRun=All, strict) refuses it for; None if it takes it. `merges`: it
+    is to be merged into what is there. Raises what is not about the document: `Forbidden` and `Unauthorized` are about
+    the user, 5xx about the server."""
     try:
-        await api.create(each.resource, each.manifest, strict=True, dry_run=True)
+        if merges:
+            await merge(api, each, dry_run=True)
+        else:
+            await api.create(each.resource, each.manifest, strict=True, dry_run=True)
     except (Forbidden, Unauthorized):
         raise
     except ApiError as error:

@@ -15,11 +15,24 @@ from paddock.cli.cluster.places import Local
 from paddock.cli.submit.checks import Submission, refuse
 from paddock.cli.submit.submission import create_all
 from paddock.environments.defaults import build_defaults
+from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PYTORCH
+from paddock.jobs.model import Phase, Status
 from paddock.kube.errors import NotFound
-from paddock.kube.meta import CONFIG_MAPS, ENVIRONMENTS, NAMESPACES, labels_of, name_of
+from paddock.kube.meta import (
+    CLAIMS,
+    CONFIG_MAPS,
+    ENVIRONMENTS,
+    NAMESPACES,
+    labels_of,
+    name_of,
+    uid_of,
+)
 from paddock.preflight import format_problem
+from paddock.submission.documents import Checked
+from paddock.submission.dry_run import fetch_refusal
 from paddock.submission.reading import Reading, read_manifests
 from paddock.words.phrases import render
+from support.worlds import World
 
 JOB = """
 apiVersion: kubeflow.org/v1
@@ -33,6 +46,27 @@ spec:
 """
 SPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team-y, labels: {own: label}}\n"
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: team-y}\ndata: {a: b}\n"
+BESIDE = """
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: dd}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: SIZE}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: dd}
+spec: {selector: {app: x}, ports: [{port: PORT}]}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: dd}
+stringData: {KEY: value}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: dd}
+data: {KEY: value}
+"""
 OTHERS = {
     "Role": "rbac.authorization.k8s.io/v1",
     "LocalQueue": "kueue.x-k8s.io/v1beta1",
@@ -116,6 +150,43 @@ async def test_rights_are_created_with_the_job(api: LocalApi, tmp_path: Path) ->
         ["Namespace team-y", "Role other", "PyTorchJob train"],
         [],
     )
+
+
+def fill(size: str = "1Gi", port: int = 80, key: str = "old") -> str:
+    return BESIDE.replace("SIZE", size).replace("PORT", str(port)).replace("KEY", key)
+
+
+async def test_what_stands_beside_a_job_is_merged_as_kubectl_apply_does(world: World) -> None:
+    api, space = world.api, world.namespace
+
+    def place(text: str) -> list[Checked]:
+        return list(read_manifests("job.yaml", text.encode(), space).placed)
+
+    await create_all(api, place(fill()), update=True)
+    # What others add to a claim: who binds it names its volume.
+    bound = {"spec": {"volumeName": "pv"}, "metadata": {"annotations": {"bound": "yes"}}}
+    await api.patch(CLAIMS, space, "dd", bound)
+    for again in (fill(), fill(port=81, key="new")):
+        assert [await fetch_refusal(api, each, merges=True) for each in place(again)] == [None] * 4
+        claim, service, secret, config = await create_all(api, place(again), update=True)
+    assert claim["spec"]["volumeName"] == "pv" and claim["metadata"]["annotations"]["bound"] == "yes"
+    assert [each["port"] for each in service["spec"]["ports"]] == [81]
+    assert (list(secret["data"]), list(config["data"])) == (["new"], ["new"])
+    (changed, *_) = place(fill("500Mi"))
+    refusal = await fetch_refusal(api, changed, merges=True)
+    assert refusal is not None and "spec is immutable after creation" in refusal.message
+
+
+async def test_what_a_server_refuses_beside_a_job_deletes_and_changes_nothing(api: LocalApi, tmp_path: Path) -> None:
+    job = JOB.replace("team-y", "default")
+    await send(api, tmp_path, fill(), job)
+    stored = await api.get(KUBEFLOW_PYTORCH.resource, "default", "train")
+    ended = KINDS[KUBEFLOW_PYTORCH.resource].write_status(stored, Status(Phase.COMPLETED), 1e9)
+    await api.patch(KUBEFLOW_PYTORCH.resource, "default", "train", {"status": ended}, subresource="status")
+    with pytest.raises(UserError, match=r"is immutable(.|\n)*nothing was submitted, changed or deleted"):
+        await send(api, tmp_path, fill("500Mi", key="new"), job)
+    assert uid_of(await api.get(KUBEFLOW_PYTORCH.resource, "default", "train")) == uid_of(stored)
+    assert list((await api.get(CONFIG_MAPS, "default", "dd"))["data"]) == ["old"]
 
 
 def test_a_kind_that_nobody_knows_is_left_out_beside_a_job_and_refused_without_one() -> None:

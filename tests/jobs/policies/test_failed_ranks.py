@@ -67,6 +67,12 @@ def judge(pods: tuple[Pod, ...], job: Job = JOB) -> CauseRecord:
     return replace(record, args=json.loads(json.dumps(record.args)))
 
 
+def pending(*waiting: str) -> End:
+    """`waiting`: reason and message of scheduler or kubelet, as far as there are any."""
+    why = (waiting[0], "".join(waiting[1:])) if waiting else None
+    return lambda pod: replace(pod, phase=PodPhase.PENDING, exit=None, started=None, waiting=why)
+
+
 ROWS: list[tuple[str, End, int, str]] = [
     ("raised before the success", failed(1, 6, message=RAISED), 1, BUT),
     ("raised in the same second", failed(1, 3, message=RAISED), 1, BUT),
@@ -115,6 +121,13 @@ ROWS: list[tuple[str, End, int, str]] = [
     ("got SIGTERM, and is being deleted", ended(failed(143, 2), deleting=True), 0, WELL),
     ("is gone", gone, 0, WELL),
     ("ended well", succeeded(6), 0, "completed: 4 ranks succeeded"),
+    # It never began.
+    ("waits for its kubelet", pending("CreateContainerError", "mountPath /x: taken"), 1,
+     "completed, but worker-0 never started: mountPath /x: taken"),
+    ("waits, and nobody says for what", pending("ContainerCreating"), 1,
+     "completed, but worker-0 never started: ContainerCreating"),
+    ("waits, and nothing is known", pending(), 1, "completed, but worker-0 never started"),
+    ("never began, and is being deleted", ended(pending(), deleting=True), 0, WELL),
 ]  # fmt: skip
 
 
@@ -147,6 +160,16 @@ def test_many_that_failed_are_counted_and_five_are_named() -> None:
     assert cause.args["failed"] == ["worker-0", "worker-1", "worker-2", "worker-3", "worker-4"]
     said = "completed, but worker-0 ended with exit code 1; its log has the reason; 199 other ranks failed too"
     assert explain(cause) == said
+
+
+def test_ranks_that_never_began_are_told_beside_one_that_failed() -> None:
+    job = build_torch_job(workers=9)
+    pods = with_pod(tuple(map(pending("Unschedulable", "no room"), build_pods(job))), "master-0", succeeded(3))
+    cause = judge(with_pod(pods, "worker-8", failed(3, 4)), job)
+    assert explain(cause) == (
+        "completed, but worker-8 ended with exit code 3; its log has the reason; worker-0, worker-1, worker-2 and "
+        "5 other ranks never started: no room"
+    )
 
 
 def test_a_server_beside_the_workers_counts() -> None:
@@ -191,6 +214,7 @@ def test_a_rank_that_came_after_the_group_had_ended_does_not_count() -> None:
     pods = with_pod(with_pod(build_pods(ELASTIC), "worker-0", succeeded(6)), "worker-1", succeeded(5))
     late = with_pod(pods, "worker-2", ended(failed(1, 1, message=RAISED), started=NOW - 4))
     assert read_exit_code("Completed", judge(late, ELASTIC)) == 0
+    assert explain(judge(with_pod(pods, "worker-2", pending()), ELASTIC)) == "completed: 2 ranks succeeded"
     beside = with_pod(pods, "worker-2", failed(1, 1, message=RAISED))
     assert read_exit_code("Completed", judge(beside, ELASTIC)) == 1
 

@@ -155,6 +155,7 @@ class LocalApi(Api):
             answer = await self.objects.patch(
                 served, call.patch, call.kind,
                 namespace=call.namespace, name=call.name, subresource=call.subresource, size=_size(call.patch),
+                options=_write_options(call),
             )  # fmt: skip
         return _decode(answer.body)
 
@@ -206,7 +207,7 @@ async def _slowly(items: list[Stored]) -> AsyncIterator[Stored]:
         yield stored
 
 
-def _write_options(call: Create | Replace) -> WriteOptions:
+def _write_options(call: Create | Replace | Patch) -> WriteOptions:
     return WriteOptions("Strict" if call.strict else "Ignore", call.dry_run)
 
 

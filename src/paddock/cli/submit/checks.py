@@ -363,14 +363,15 @@ async def _ask_server(submission: Submission) -> list[Refusal]:
     out."""
     found: list[Refusal] = []
     brought = read_brought(submission.checked, NAMESPACES)
+    updates = submission.runs and not submission.creates_only
     for each in sorted(submission.checked, key=lambda each: not each.document.places):  # generated documents last
         if found and not each.document.places:
             break
-        error = await fetch_refusal(submission.api, each)
+        error = await fetch_refusal(submission.api, each, merges=updates and each.is_merged)
         if said := explain_left_out(each, error, is_local=submission.is_local):
             submission.leave_out(each, said)
         elif isinstance(error, AlreadyExists):
-            found += _refuse_existing(submission, each)
+            found += () if updates and each.is_hidden else _refuse_existing(submission, each)
         elif error is not None and not is_awaited(error, brought):
             found.append(refuse_by_server(each, error, submission.flags))
     return found
@@ -384,9 +385,8 @@ def refuse_by_server(each: Checked, error: ApiError, flags: Flags) -> Refusal:
 
 
 def _refuse_existing(submission: Submission, each: Checked) -> list[Refusal]:
-    """An object that exists is no error where `run` replaces it; a job's name was judged before."""
-    is_updated = submission.runs and not submission.creates_only
-    if (is_updated and not each.is_job) or any(each is other for other, _ in submission.there):
+    """Of a job that is replaced, the name was judged before."""
+    if any(each is other for other, _ in submission.there):
         return []
     said = phrase(
         "{file}: {object} exists already: `{command}` removes it",
@@ -468,7 +468,7 @@ NAMES = Check(_find_names)
 RESUMED = Check(_find_resumed, _NOTHING)
 FOREIGN_SECRETS = Check(_find_foreign_secrets)
 OUTPUTS = Check(_find_output_claims, _NOTHING)
-SERVER = Check(_ask_server, _NOTHING)
+SERVER = Check(_ask_server, phrase("nothing was submitted, changed or deleted"))
 ROOM = Check(_find_room, _NOTHING)
 CLASSES = Check(_tell_classes)
 UNHONOURED = Check(_tell_unhonoured)

@@ -12,12 +12,11 @@ from paddock.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from paddock.kube.meta import Manifest
 from paddock.submission.devices import read_asked, refuse_unasked, without_devices
 from paddock.submission.documents import Checked
+from paddock.submission.merging import merge
 from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
-
-_TRIES = 3
 
 
 def drop_devices(checked: Sequence[Checked], devices: Iterable[str]) -> list[Checked]:
@@ -38,7 +37,7 @@ async def create_all(
     created = [] if created is None else created
     for place, each in enumerate(checked):
         try:
-            created.append(await _create(api, checked[place:], update=update and not each.is_job))
+            created.append(await _create(api, checked[place:], update=update))
         except ApiError as error:
             # What stands in no file goes with the job, or is deleted without it (`sent_directories`).
             shown = (made for made, other in zip(created, checked, strict=False) if other.document.places)
@@ -61,12 +60,15 @@ def _explain_late(ahead: Sequence[Checked], error: ApiError) -> Phrase | str:
 
 
 async def _create(api: Api, ahead: Sequence[Checked], *, update: bool) -> Manifest:
-    """Creates the first of `ahead`: a document, and those behind it."""
+    """Creates the first of `ahead`: a document, and those behind it. With `update`, what is there is merged with what
+    stands in a file, and hidden values are replaced."""
     each = ahead[0]
+    if update and each.is_merged:
+        return await merge(api, each)
     try:
         return await api.create(each.resource, each.manifest, strict=True)
     except AlreadyExists:
-        if not update:
+        if not update or not each.is_hidden:
             raise
         try:
             return await _replace(api, ahead)
@@ -78,26 +80,10 @@ async def _replace(api: Api, ahead: Sequence[Checked]) -> Manifest:
     """Hidden values of a job that another command has just created are not overwritten: the Secret must be as it was
     before its job was looked for, and there must be none."""
     each = ahead[0]
-    if not each.is_hidden:
-        return await _overwrite(api, each)
     version = meta.version_of(await api.get(each.resource, *each.key))
     for job in (other for other in ahead if other.is_job and other.key.name):
         with suppress(NotFound):
             await api.get(job.resource, *job.key)
             raise AlreadyExists(f"{job.label} is there")
-    return await _replace_version(api, each, version)
-
-
-async def _overwrite(api: Api, each: Checked) -> Manifest:
-    """Whatever is there. Kubernetes takes no object of a custom kind without the version that it replaces. Raises
-    `Conflict` where others write it all the time."""
-    for _ in range(_TRIES - 1):
-        version = meta.version_of(await api.get(each.resource, *each.key))
-        with suppress(Conflict):
-            return await _replace_version(api, each, version)
-    return await _replace_version(api, each, meta.version_of(await api.get(each.resource, *each.key)))
-
-
-async def _replace_version(api: Api, each: Checked, version: str) -> Manifest:
     metadata = {**each.manifest["metadata"], "resourceVersion": version}
     return await api.replace(each.resource, {**each.manifest, "metadata": metadata})

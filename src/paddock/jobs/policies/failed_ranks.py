@@ -9,6 +9,9 @@ the end says which rank failed, and with what. Not counted are
   rank that aborts in the second in which a peer ended well, or later, is one, unless its log has an error of its own;
 - in a job of which one rank decides (`Job.one_decides`), ranks that began after the first success: their group had
   gone.
+
+A rank that never began has not done its work either, and counts too; but for those of a job of which one decides, whose
+group may be smaller.
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ from paddock.jobs.model import Job, Pod, PodPhase, Rank
 from paddock.jobs.policies.root_cause import Death, Kind, find_root_cause, read_failures, tell_end
 from paddock.kube.times import Moment
 
-_MOST_NAMED = 5
+_MOST_NAMED, _MOST_UNSTARTED = 5, 3
+_LONGEST = 500
+"""Characters of what a rank waited for."""
 
 
 def tell_failed(job: Job, pods: Sequence[Pod]) -> dict[str, Any]:
@@ -33,6 +38,7 @@ def tell_failed(job: Job, pods: Sequence[Pod]) -> dict[str, Any]:
     deaths = read_failures(job, failed, _serves(job), success)
     counted = [death for death in deaths if death.kind is not Kind.ECHO]
     told: dict[str, Any] = {"echoes": _name(death for death in deaths if death.kind is Kind.ECHO)}
+    told |= _tell_unstarted(job, pods)
     if not counted:
         return told
     root = find_root_cause(counted)[0]
@@ -43,6 +49,18 @@ def tell_failed(job: Job, pods: Sequence[Pod]) -> dict[str, Any]:
         "failed": (str(root.rank), *(_name(others) or ()))[:_MOST_NAMED],
         "more": max(0, len(counted) - _MOST_NAMED) or None,
         "why": root.why or None,
+    }
+
+
+def _tell_unstarted(job: Job, pods: Sequence[Pod]) -> dict[str, Any]:
+    pending = (pod for pod in pods if pod.phase is PodPhase.PENDING and not (pod.deleting or pod.spare or pod.renewal))
+    found = [] if job.one_decides else sorted(pending, key=lambda pod: pod.rank)
+    if not found:
+        return {}
+    return {
+        "unstarted": tuple(str(pod.rank) for pod in found[:_MOST_UNSTARTED]),
+        "unstarted_more": max(0, len(found) - _MOST_UNSTARTED) or None,
+        "lacked": found[0].waiting[1][:_LONGEST] or found[0].waiting[0] if found[0].waiting else None,
     }
 
 

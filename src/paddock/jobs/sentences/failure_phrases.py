@@ -110,7 +110,23 @@ def explain_server_ended(args: Args) -> Phrase:
 
 
 def explain_failed_rank(args: Args) -> Phrase | None:
-    """How a rank of a completed job failed, and how many others did; None if none did."""
+    """How a rank of a completed job failed, and how many others did, and which never began; None if none did."""
+    failure, unstarted = _explain_failed(args), _explain_unstarted(args)
+    if failure is not None and unstarted is not None:
+        return phrase("{failure}; {others}", failure=failure, others=unstarted)
+    return failure or unstarted
+
+
+def _explain_unstarted(args: Args) -> Phrase | None:
+    names, more, why = items_of(args, "unstarted"), args.get("unstarted_more"), text_of(args, "lacked")
+    if not names:
+        return None
+    others = (counted("{count} other rank", "{count} other ranks", count=more),) if isinstance(more, int) else ()
+    said = phrase("{ranks} never started", ranks=Names((*names, *others)))
+    return phrase("{said}: {why}", said=said, why=Foreign(why)) if why else said
+
+
+def _explain_failed(args: Args) -> Phrase | None:
     failed = items_of(args, "failed")
     if not failed:
         return None

@@ -515,6 +515,8 @@ class Kubelet:
             await self._empty(pod)
             await asyncio.to_thread(self._records.remove, pod.state)
         self._pods.remove(pod.uid)
+        if pod.state is not None:  # after that: of two pods that go together, the second removes what both had
+            self._records.remove_copies(pod.state.outside, self._pods.used_by_others(pod))
         self._care.forget(pod.uid)
         self._tasks.forget(pod.uid)
         self._old_logs.ask()

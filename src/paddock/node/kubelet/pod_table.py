@@ -15,6 +15,7 @@ from paddock.node.runtime.addresses import plan_address
 from paddock.node.runtime.container_env import ContainerWaiting
 from paddock.node.runtime.gpus import GPU_RESOURCE, Gpu, Holding, NotEnoughGpus, plan_gpus
 from paddock.node.runtime.hosts import address_of
+from paddock.node.runtime.mounts import is_copy
 from paddock.node.runtime.pod_state import Obstacle, PodState, Run
 from paddock.node.runtime.processes import Process
 
@@ -109,9 +110,12 @@ class PodTable:
             raise ContainerWaiting(str(error), "CreateContainerError") from error
 
     def used_by_others(self, pod: KnownPod) -> frozenset[str]:
-        """The paths outside their own directories that other pods still use."""
-        others = (other.state for other in self._others(pod) if not other.cleaned_up)
-        return frozenset(path for state in others if state is not None for path in state.outside)
+        """The paths outside their own directories that other pods still use. A copy is used while the pod is there, as
+        it may be entered when it has ended."""
+        others = ((other.state, other.cleaned_up) for other in self._others(pod))
+        return frozenset(
+            path for state, gone in others if state is not None for path in state.outside if not gone or is_copy(path)
+        )
 
     def find_run(self, uid: str, container: str) -> Run | None:
         """The current run of a running container."""

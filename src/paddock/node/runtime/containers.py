@@ -46,6 +46,7 @@ from paddock.node.runtime.mounts import (
     Mount,
     apply_links,
     apply_volumes,
+    plan_copies,
     plan_mounts,
     remove_outside,
 )
@@ -165,8 +166,10 @@ class Containers:
         try:
             self._prepare(pod, now)
             with ExitStack() as files:
-                mounts = plan_mounts(pod, container, self._records.scratch(state.uid), context.configs, variables)
-                mounts = self._apply_files(pod, container, state, run, image, context, mounts, outside, files)
+                copies = self._plan_copies(pod)
+                scratch = self._records.scratch(state.uid)
+                mounts = plan_mounts(pod, container, scratch, context.configs, variables, copies)
+                mounts = self._apply_files(pod, container, state, run, image, context, mounts, copies, outside, files)
                 provision = self._apply_provision(pod, state.uid, environment)
                 environment |= provision.variables
                 environment |= self._reserved_variables(container, state, run, environment)
@@ -185,7 +188,9 @@ class Containers:
                     self._tell(pod, container, program)
         except (OSError, ContainerWaiting, CannotStart) as error:
             # Paths of other containers, earlier runs and other pods stay: they may be in use.
-            remove_outside(outside, state.uid, kept=frozenset((*state.outside, *context.shared)))
+            kept = frozenset((*state.outside, *context.shared))
+            remove_outside(outside, state.uid, kept)
+            self._records.remove_copies(outside, kept)
             if isinstance(error, CannotStart):
                 return state.with_run(build_failed_start(run, now, str(error)))
             if isinstance(error, ContainerWaiting):
@@ -202,6 +207,9 @@ class Containers:
             raise ContainerWaiting(answer.message, answer.reason, answer.notice)
         return answer
 
+    def _plan_copies(self, pod: Manifest) -> dict[str, Path]:
+        return {} if self._sandbox.binds else plan_copies(pod, self._records.copies, self._capacity)
+
     def _apply_files(
         self,
         pod: Manifest,
@@ -211,6 +219,7 @@ class Containers:
         image: Image,
         context: PodContext,
         mounts: tuple[Mount, ...],
+        copies: Mapping[str, Path],
         outside: list[str],
         files: ExitStack,
     ) -> tuple[Mount, ...]:
@@ -221,7 +230,7 @@ class Containers:
         scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._make_temporary(uid)
         os.close(open_for_writing(self._records.termination_file(uid, run), os.O_TRUNC))
-        apply_volumes(pod, scratch, context.configs, outside, self._capacity)
+        apply_volumes(pod, scratch, context.configs, outside, self._capacity, copies)
         hidden = resolve_hidden(self._view.hidden) if self._sandbox.binds else {}
         opened = open_mounts(mounts, container["name"], files, hidden)
         if self._sandbox.binds:

@@ -13,6 +13,7 @@ container starts and not updated later; they are mounted read-only, as by kubele
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import pwd
 import re
@@ -22,9 +23,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+import msgspec
+
 from paddock.kube.downward import expand
 from paddock.kube.errors import ApiError, NotFound
-from paddock.kube.meta import Key, Manifest, uid_of
+from paddock.kube.meta import Key, Manifest, namespace_of, uid_of
 from paddock.kube.service_accounts import read_account_name
 from paddock.kube.validation.volumes import HOST_PATH_TYPES
 from paddock.node.runtime.container_env import (
@@ -52,6 +55,9 @@ _FILE_KINDS = ("configMap", "secret", "downwardAPI", "projected")
 """The kinds of volumes with files of the API, which no program may change."""
 _CREATED_KINDS = ("emptyDir", *_FILE_KINDS)
 """The kinds of volumes that are created in the pod's own directory."""
+_NO_COPIES: Mapping[str, Path] = {}
+COPIES = f"{PREFIX}copies"
+"""The directory of `plan_copies`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +77,36 @@ class Mount:
     """The name of the volume."""
 
 
+def plan_copies(pod: Manifest, directory: Path, capacity: Mapping[str, Fraction] | None = None) -> dict[str, Path]:
+    """Without a sandbox: the places in `directory` of the pod's volumes whose files other pods may have as well, by the
+    volume's name. Ranks that mount the same at one path have one link there. As in Kubernetes, all have the newest
+    content of a ConfigMap, and a token is of one pod alone. `capacity`: see `read_files`. Pure."""
+    found = {}
+    for volume in pod["spec"].get("volumes") or ():
+        sources = (volume, *((volume.get("projected") or {}).get("sources") or ()))
+        if not any(volume.get(kind) for kind in _FILE_KINDS) or any("serviceAccountToken" in it for it in sources):
+            continue
+        own = [
+            _read_told(item, pod, capacity or {})
+            for source in sources
+            for item in (source.get("downwardAPI") or {}).get("items") or ()
+        ]
+        told = (namespace_of(pod), {**volume, "name": ""}, own)
+        key = hashlib.sha256(msgspec.json.encode(told, order="deterministic")).hexdigest()
+        found[str(volume["name"])] = directory / key[:32]
+    return found
+
+
 def plan_mounts(
-    pod: Manifest, container: Manifest, scratch: Path, configs: Configs, variables: Mapping[str, str] | None = None
+    pod: Manifest,
+    container: Manifest,
+    scratch: Path,
+    configs: Configs,
+    variables: Mapping[str, str] | None = None,
+    copies: Mapping[str, Path] = _NO_COPIES,
 ) -> tuple[Mount, ...]:
-    """The mounts of a container; `scratch` is the pod's own directory, `variables` those of subPathExpr.
-    `ContainerWaiting` for a volume that is not supported or does not exist yet."""
+    """The mounts of a container; `scratch` is the pod's own directory, `variables` those of subPathExpr, `copies` those
+    of `plan_copies`. `ContainerWaiting` for a volume that is not supported or does not exist yet."""
     volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes") or ()}
     mounts = []
     for wanted in container.get("volumeMounts") or ():
@@ -86,7 +117,7 @@ def plan_mounts(
                 name=repr(name), names=", ".join(volumes) or phrase("none"),
             )  # fmt: skip
             raise ContainerWaiting(said)
-        source = volume_path(volumes[name], pod, scratch, configs)
+        source = copies.get(name) or volume_path(volumes[name], pod, scratch, configs)
         below = _read_sub_path(wanted, variables or {})
         if problem := _explain_target(target):
             raise ContainerWaiting(phrase("volumeMounts: mountPath {why}", why=problem))
@@ -289,18 +320,19 @@ def apply_volumes(
     configs: Configs,
     outside: list[str],
     capacity: Mapping[str, Fraction] | None = None,
+    copies: Mapping[str, Path] = _NO_COPIES,
 ) -> None:
     """Creates every volume of the pod. Paths outside `scratch` are appended to `outside`, also on error. `capacity`:
-    see `read_files`. Raises `ContainerWaiting` and `OSError`."""
+    see `read_files`; `copies`: see `plan_copies`. Raises `ContainerWaiting` and `OSError`."""
     for volume in pod["spec"].get("volumes") or ():
-        path = volume_path(volume, pod, scratch, configs)
+        path = copies.get(volume["name"]) or volume_path(volume, pod, scratch, configs)
         if volume.get("persistentVolumeClaim") is not None:
             _check_claim_path(path, volume)
             continue
         if (host := volume.get("hostPath")) is not None:
             _check_host_path(path, str(host.get("type") or ""), volume["name"])
             continue
-        if MEMORY in path.parents:
+        if scratch not in path.parents:
             outside.append(str(path))
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # A program without a sandbox may have put a link there.
@@ -470,6 +502,11 @@ def _make_directories(directory: Path, made: list[str]) -> None:
     for path in reversed(missing):
         path.mkdir()
         made.append(str(path))
+
+
+def is_copy(path: str) -> bool:
+    """Whether a path outside a pod's own directory is one of `plan_copies`."""
+    return Path(path).parent.name == COPIES
 
 
 def remove_outside(paths: Iterable[str], uid: str, kept: frozenset[str] = frozenset()) -> None:

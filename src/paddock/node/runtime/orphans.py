@@ -72,12 +72,15 @@ def end_leftovers(directory: Path, grace: float, now: Moment | None = None) -> i
             processes.send_signal(process.pid, signal.SIGKILL)
         _wait(left, 0.1)
     now = time.time() if now is None else now
+    held = [state for state in states.values() if state.held is not None and now < state.held]
+    kept = frozenset(path for state in held for path in state.outside)
     for state in states.values():
-        if state.held is not None and now < state.held:
+        if state in held:
             records.remove_links(state, frozenset())
             records.remove_memory(state)
             continue
         records.remove_outside(state)
+        records.remove_copies(state.outside, kept)
         records.remove(state)
     return len(found)
 

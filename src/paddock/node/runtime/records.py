@@ -2,6 +2,7 @@
 
 DIRECTORY/records/UID.json                       the state of a pod (`PodState`); 0600, replaced atomically
 DIRECTORY/scratch/UID/hosts, volumes/NAME/       the pod's own files; removed with the pod object
+DIRECTORY/paddock-copies/HASH/                   files that several pods may have (`paddock.node.runtime.mounts`)
 DIRECTORY/scratch/UID/tmp/                       its /tmp in bubblewrap; removed when it has ended
 DIRECTORY/scratch/UID/provided/                  what it gets besides its manifest (`containers.Provision`)
 DIRECTORY/scratch/UID/CONTAINER-N/               working directory of run N
@@ -18,13 +19,14 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from paddock.kube.log_marks import SUFFIX
 from paddock.kube.pod_logs import LogDirectory
-from paddock.node.runtime.mounts import PREFIX, remove_links, remove_memory
+from paddock.node.runtime.mounts import COPIES, PREFIX, remove_links, remove_memory
 from paddock.node.runtime.pod_files import open_for_writing, remove_tree
 from paddock.node.runtime.pod_state import PodState, Run
 from paddock.node.runtime.run_files import naming
@@ -109,6 +111,16 @@ class Records:
 
     def remove_memory(self, state: PodState) -> None:
         remove_memory(state.outside, state.uid)
+
+    def remove_copies(self, paths: Iterable[str], kept: frozenset[str]) -> None:
+        """Removes the shared files among the paths, except those that other pods have (`kept`)."""
+        for path in paths:
+            if path not in kept and Path(path).parent == self.copies:
+                remove_tree(Path(path))
+
+    @property
+    def copies(self) -> Path:
+        return self.directory / COPIES
 
     def scratch(self, uid: str) -> Path:
         return self.directory / "scratch" / uid
