@@ -654,7 +654,7 @@ LIGHT = frozenset({
     "a run that failed", "a suspended job is submitted again", "a suspended job is followed no more",
     "a name that is taken by a job that runs", "a verb that is not there", "a job that waits for room",
     "a run that waited for room too long", "a job that is not valid", "two jobs of one name",
-    "a job that is gone is listed", "a name in the place of a kind", "a dataset that a job uses",
+    "a job that is gone is listed", "a dataset that a job uses",
     "a shell script in the place of a manifest", "a job that waits for a dataset",
 })  # fmt: skip
 """One of each sort of advice. That every printed command can be typed is tests/cli/test_printed_commands.py's."""

@@ -43,7 +43,7 @@ def explain_replaced(job: StoredJob, now: Moment, directory: str = "", flags: Fl
     if not flags.local:  # a cluster keeps nothing of it
         return said
     command = f"paddock history {job.key.name}{flags.of(job.key.namespace)}"
-    return phrase("{said}; what it printed and wrote is kept: `{command}`", said=said, command=command)
+    return phrase("{said}; that run and its log are kept: `{command}`", said=said, command=command)
 
 
 def _name_replaced(job: StoredJob, now: Moment, directory: str) -> Phrase:

@@ -23,6 +23,7 @@ from paddock.cli.output.streams import print_line, print_notice, write_json
 from paddock.cli.output.tables import Table, is_piped, print_fitted
 from paddock.cli.output.terminal import build_table, stdout, styled
 from paddock.cli.verb import Verb
+from paddock.jobs.model import Phase
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import PODS, Manifest, is_controlled_by, uid_of
 from paddock.kube.printable import show_line
@@ -114,7 +115,7 @@ class _Top:
         if self.place.home is None:
             rows = [replace(row, samples=add_sample(row.samples, row)) for row in rows]
             self._samples = {row.uid: row.samples for row in rows}
-        self.is_over = not rows and bool(named) and all(each.status.phase.terminal for each in named)
+        self.is_over = not rows and are_over([each.status.phase for each in named])
         running = {row.uid for row in rows}
         options = self.place.flags.of(self.asked.namespace or "default")
         self.resting = [
@@ -135,6 +136,11 @@ class _Top:
         if home is None:
             return self._samples
         return {uid_of(pod): read_recent(home.pod_logs, pod, SHOWN) for pod in pods}
+
+
+def are_over(phases: Sequence[Phase]) -> bool:
+    """Whether jobs of these phases were named, and none of them will run again. Pure."""
+    return bool(phases) and all(each.terminal for each in phases)
 
 
 def explain_unmeasured(*, is_local: bool) -> Phrase:
