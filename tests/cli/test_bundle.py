@@ -458,7 +458,7 @@ def test_a_bundle_needs_no_cluster_that_is_there(
     monkeypatch.setenv("PADDOCK_CONTEXT", "no-such-context")
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
     assert run([verb, "--bundle", str(tmp_path / "demo.tar.gz")]) in (0, 1)
-    assert "default/demo" in capsys.readouterr().out
+    assert {"explain": "PaddleJob demo: ", "doctor": "default/demo"}[verb] in capsys.readouterr().out
     assert not (tmp_path / "other").exists()
 
 

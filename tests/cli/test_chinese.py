@@ -161,7 +161,7 @@ def test_messages(write: Callable[[], Iterator[str]]) -> None:
         ("outputs", "t", "--run", "0"), ("outputs", "nothing"), ("logs",), ("logs", "t", "--tail", "x"),
         ("frobnicate",), ("up", "--port", "99999999"), ("run", "--sandbox", "nope", "f"), ("env", "frob"),
         ("env", "create"), ("run", "nofile.yaml"), ("status", "-o", "x"), ("-x",), ("--context",), ("down", "now"),
-        ("completion", "fish2"), ("--context", "x", "up"), ("validate", "/"), ("get", "nothings"),
+        ("completion", "fish2"), ("--context", "x", "up"), ("validate", "/"), ("get", "nothings", "x"),
     ],
     ids=" ".join,
 )  # fmt: skip

@@ -110,9 +110,10 @@ def _pods(cluster: Cluster) -> set[str]:
 
 @pytest.mark.sandbox
 def test_get_prints_the_jobs_and_why(cluster: Cluster) -> None:
+    assert cluster.paddock("get", "failed").lines[0].split() == ["NAME", "STATUS", "WORKER", "AGE", "WHY"]
     ended = cluster.paddock("get")
     rows = [line.split() for line in ended.lines]
-    assert rows[0] == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE", "WHY"]
+    assert rows[0] == ["NAME", "STATUS", "MODE", "WORKER", "AGE", "WHY"]
     assert [(row[0], row[1]) for row in rows[1:4]] == [
         ("done", "Completed"),
         ("failed", "Failed"),
@@ -152,7 +153,7 @@ def test_get_says_more_with_wide_and_of_every_namespace(cluster: Cluster) -> Non
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("get", "jobs", "dome"), "there is no PaddleJob 'dome' here; did you mean 'done'?"),
+        (("get", "jobs", "dome"), "there is no job 'dome' here; did you mean 'done'?"),
         (("describe", "goin"), "there is no job 'goin' in namespace default; did you mean 'going'?"),
         pytest.param(
             ("delete", "going", "nothing-like-it"),
@@ -214,10 +215,10 @@ def test_logs_that_are_followed_can_be_left(cluster: Cluster) -> None:
 def test_describe_has_the_cause_the_pods_and_the_events(cluster: Cluster) -> None:
     text = cluster.paddock("describe", "failed").out
     for part in (
-        "Name:      default/failed\n",
+        "Name:      failed\n",
         "Status:    Failed\n",
         "Why:       failed: worker-0 ended with exit code 3",
-        "Attempt:   0, restarts 0 (no limit)\n",
+        "Attempt:   0 (the first), restarts 0 (no limit)\n",
         "  failed-worker-0   0/1     Error",
         "Warning  Failed",
     ):
@@ -231,7 +232,7 @@ def test_status_says_what_is_up(cluster: Cluster) -> None:
     assert facts["jobs"] == {"Completed": 1, "Failed": 1, "Running": 1}
     assert 0 <= facts["longestStall"] < 300
     text = cluster.paddock("status").out
-    assert "until `paddock down`" in text and "s without an answer, in the last 5 minutes" in text
+    assert "until `paddock down`" in text and "s at most, in the last 5 minutes" in text
 
 
 def test_kubeconfig_is_a_path_and_nothing_else(cluster: Cluster) -> None:
@@ -245,16 +246,16 @@ def test_submit_and_run_replace_a_finished_job_and_refuse_to_replace_one_that_go
     assert cluster.paddock("run", again).code == 0
     cluster.write(build_light_job("again", "exec sleep 1000"))
     submitted = cluster.paddock("submit", again)
-    assert submitted.code == 0 and submitted.err.startswith("replacing PaddleJob default/again, Completed ("), submitted
+    assert submitted.code == 0 and submitted.err.startswith("replacing PaddleJob again, Completed ("), submitted
     for verb in ("submit", "run"):
         refused = cluster.paddock(verb, again)
         assert refused.code == 2
-        assert "PaddleJob default/again exists already, " in refused.err and "`paddock delete again`" in refused.err
+        assert "PaddleJob again exists already, " in refused.err and "`paddock delete again`" in refused.err
     cluster.paddock("delete", "again", "--now")
     cluster.write(build_light_job("again", "echo first"))
     assert cluster.paddock("run", again).code == 0
     ran = cluster.paddock("run", again)
-    assert ran.code == 0 and ran.err.startswith("replacing PaddleJob default/again, Completed ("), str(ran)
+    assert ran.code == 0 and ran.err.startswith("replacing PaddleJob again, Completed ("), str(ran)
     assert cluster.paddock("delete", "again").out == "paddlejob/again deleted\n"
 
 
@@ -408,12 +409,12 @@ def test_a_job_that_leaves_its_name_to_the_server_is_called_by_what_it_got(clust
     name = submitted.out.removeprefix("paddlejob/").removesuffix(" created\n")
     assert name.startswith("unnamed-") and f"paddock logs {name} -f" in submitted.err, str(submitted)
     ran = cluster.paddock("run", path)
-    assert ran.code == 0 and ran.said[0].startswith("PaddleJob default/unnamed-"), str(ran)
+    assert ran.code == 0 and ran.said[0].startswith("PaddleJob unnamed-"), str(ran)
 
 
 def test_why_not_makes_the_checks_of_run(cluster: Cluster, tmp_path: Path) -> None:
     taken = call(cluster, "explain", "--why-not", cluster.write(build_light_job("going", "true")))
-    assert taken.code == 1 and "would be refused: PaddleJob default/going exists already, Running for" in taken.out
+    assert taken.code == 1 and "would be refused: PaddleJob going exists already, Running for" in taken.out
     elsewhere = call(cluster, "explain", "--why-not", cluster.write(build_light_job("going", "true")), "-n", "absent")
     assert elsewhere.code == 1 and "would be refused: there is no namespace absent: `" in elsewhere.out
     nowhere = cluster.write(build_kubeflow_job("nowhere", "python3", "train.py"))
@@ -677,7 +678,7 @@ def test_a_timeout_keeps_what_a_job_that_hangs_has_printed_and_the_next_run_repl
     assert cluster.paddock("logs", "hangs").out == "before the hang\n"
     Path(path).write_text(yaml.safe_dump(build_light_job("hangs", "echo again")))
     again = cluster.paddock("run", path)
-    assert again.code == 0 and "replacing PaddleJob default/hangs, which --timeout suspended" in again.err, str(again)
+    assert again.code == 0 and "replacing PaddleJob hangs, which --timeout suspended" in again.err, str(again)
 
 
 def test_a_job_that_a_user_suspended_is_not_replaced(cluster: Cluster) -> None:
@@ -828,14 +829,13 @@ def test_down_in_the_middle_ends_the_run_and_the_next_cluster_goes_on_with_the_j
         run = cluster.start("run", path)
         run.until_it_prints("ready")
         assert cluster.paddock("down").err == (
-            "embedded cluster stopped; 1 unfinished job (paused) starts again with it: `paddock delete paused` removes "
+            "local cluster stopped; 1 unfinished job (paused) starts again with it: `paddock delete paused` removes "
             "it\n"
         )
         ended = run.end()
         assert ended.code == 1
-        assert ended.said[0] == "PaddleJob default/paused: Single mode, 1 worker"
-        assert ended.said[2] == "console: paddock console paused"
-        assert ended.said[3:] == ["the cluster was stopped; the job begins a new attempt at the next `paddock up`"]
+        assert ended.said[0] == "PaddleJob paused: 1 worker"
+        assert ended.said[2:] == ["the cluster was stopped; the job begins a new attempt at the next `paddock up`"]
         down = cluster.paddock("status")
         assert down.code == 1 and "is not up" in down.out
         assert cluster.paddock("get", "-o", "name").out == "paddlejob/paused\n", "asking starts it again"

@@ -53,7 +53,7 @@ def test_a_manifest_whose_worker_fails_near_its_masters_end_is_completed_and_no_
     ended = cluster.paddock("run", cluster.write(build_torch_job("half", HALF)))
     assert ended.code == 1, str(ended)
     (said,) = (line for line in ended.err.splitlines() if line.startswith("Completed in"))
-    assert f", but {ERROR}. master 1/1 succeeded, worker 0/1 succeeded." in said
+    assert f", but {ERROR}. master-0 succeeded, worker 0/1 succeeded." in said
     assert f"completed, but {ERROR}" in cluster.paddock("get", "jobs", "half").out
     explained = cluster.paddock("explain", "half").out
     assert f"completed, but {ERROR}" in explained

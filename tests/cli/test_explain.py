@@ -136,8 +136,8 @@ def test_a_job_that_fits_would_start() -> None:
 @pytest.mark.parametrize(
     ("created", "said"),
     [
-        (NOW - 3600, "recorded by the operator in status.cause: NoReplicas, 3s ago; the job has waited for 60m"),
-        (NOW - 3, "recorded by the operator in status.cause: NoReplicas, 3s ago"),
+        (NOW - 3600, "reason NoReplicas, recorded 3s ago (status.cause of the job); the job has waited for 60m"),
+        (NOW - 3, "reason NoReplicas, recorded 3s ago (status.cause of the job)"),
     ],
 )
 def test_a_cause_that_is_younger_than_the_wait_says_how_long_the_job_has_waited(created: float, said: str) -> None:
@@ -189,7 +189,7 @@ def test_a_cause_that_another_manager_has_copied_is_told_with_the_manager_and_no
     lines = build_explanation(managed_elsewhere(), Status(phase=Phase.FAILED, cause=cause), NOW, "en")
     assert lines[1:] == [
         explain(cause),
-        "recorded by the operator in status.cause: RankFailed, 60s ago",
+        "reason RankFailed, recorded 60s ago (status.cause of the job)",
         "managed by kueue.x-k8s.io/multikueue, not by Paddock",
     ]
 
@@ -199,7 +199,7 @@ def test_a_manifest_that_no_operator_has_read_is_read_by_the_command() -> None:
     manifest["spec"]["worker"]["replicas"] = 0
     status = read_stored(PADDLEPADDLE.resource, manifest).shown_status
     assert build_explanation(manifest, status, NOW, "en")[:4] == [
-        "PaddleJob default/wide-ande-deep: Invalid",
+        "PaddleJob wide-ande-deep: Invalid",
         "the manifest is wrong; edit the job:",
         "  spec.worker.replicas: found 0, a whole number from 1 to 10000 is allowed",
         "read by this command: no operator has looked at the job yet",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from paddock.app.home import Home
 from paddock.app.outputs import RunDirectory, Size
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.follow.kept_outputs import choose_run
+from paddock.cli.follow.outcome import write_resuming
 from paddock.cli.main import cli
 from paddock.cli.submit.resumed import describe_resumed, explain_resumed, explain_unresumed
 from paddock.history.records import RunRecord, write_record
@@ -75,6 +77,42 @@ def test_its_files_with_their_sizes(ask: Ask, place: Home) -> None:
     answer = json.loads(ask("demo", "-o", "json").stdout)
     assert (answer["run"], answer["bytes"], len(answer["files"])) == (2, 2048, 2)
     assert answer["checkpoints"] == f"{place.outputs}/default/demo-00000002/checkpoint"
+
+
+def test_of_a_run_that_wrote_beside_its_script_it_is_said_where(ask: Ask, place: Home, tmp_path: Path) -> None:
+    work, annotations = tmp_path / "cifar", {"paddock.dev/working-directory": str(tmp_path / "cifar")}
+    written = {"checkpoints/best.pt": 5, "checkpoints/deep/last.pt": 6, "early.pt": 1, "late.pt": 99, "train.py": 5,
+               ".git/index": 5, "__pycache__/x": 5, "venv/lib/x": 5, "venv/pyvenv.cfg": 5}  # fmt: skip
+    for name, at in written.items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_bytes(b"x" * 1024)
+        os.utime(work / name, (at, at))
+    write_record(place.history, build_record(1, annotations=annotations, ended=10.0, finished=True))
+    run = place.outputs / "default" / f"demo-{UIDS[0][:8]}"
+    run.with_name(f"{run.name}.json").write_text(json.dumps({"directory": str(work), "started": 2}))
+    assert ask("demo", "--run", "1").stderr.splitlines()[1:] == [
+        f"2 files (2.0 KiB) were written in {work}/checkpoints while it ran, and the next run may overwrite them: what "
+        "a program writes to the directory in PADDOCK_OUTPUT_DIR is kept for each run"
+    ]
+    (work / "many").mkdir()
+    for number in range(20_001):
+        (work / "many" / str(number)).symlink_to("x")
+    assert ask("demo", "--run", "1").stderr.splitlines()[1:] == [
+        f"whether it wrote files in {work} is not known: too many are there to look at"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "resuming"),
+    [
+        ("paddock run -- python train.py --resume", "paddock run --resume -- python train.py --resume"),
+        ("paddock run --resume=3 --name a -- python t.py", "paddock run --name a --resume -- python t.py"),
+        ("paddock run job.yaml --resume", "paddock run job.yaml --resume"),
+        ("", ""),
+    ],
+)
+def test_the_command_that_goes_on_is_the_typed_one_with_resume(typed: str, resuming: str) -> None:
+    assert write_resuming(typed) == resuming
 
 
 @pytest.mark.parametrize(

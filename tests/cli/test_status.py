@@ -16,7 +16,7 @@ ROWS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({}, {}),
     (
         {**STALL, "damaged": [], "damagedCount": 0},
-        {"longest stall:": "at most 0.03 s without an answer, in the last 5 minutes"},
+        {"slowest answer:": "0.03 s at most, in the last 5 minutes"},
     ),
     (
         {"store": "/s", "damaged": [{"object": "pods default/x", "why": "", "replaced": False}], "damagedCount": 1},

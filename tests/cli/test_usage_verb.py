@@ -18,7 +18,7 @@ from paddock.cli.main import run
 from paddock.history.records import Attempt, RunRecord, write_record
 from paddock.kube.gpu_shares import GPU
 from paddock.views.usage import By, Row
-from paddock.views.usage_rows import build_table, explain_total, format_hours
+from paddock.views.usage_rows import build_table, explain_total, explain_unasked, format_hours
 from support.printed import take_printed
 
 API, KIND = "batch.paddlepaddle.org/v1", "PaddleJob"
@@ -218,3 +218,13 @@ def test_the_total_has_the_words_of_the_columns() -> None:
         "in the last 7d: 2.0 GPU-hours, 4.0 kunlunxin.com/xpu-hours and 5.0 CPU-hours"
     )
     assert str(explain_total([], "7d")) == "in the last 7d: 0 GPU-hours and 0 CPU-hours"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_said"), [({"pods": 9.0}, True), ({"pods": 9.0, "cpu": 1.0}, False), ({"cpu": 1.0}, False)]
+)
+def test_of_ranks_that_ran_without_cpu_hours_it_is_said_that_they_asked_for_none(
+    seconds: dict[str, float], is_said: bool
+) -> None:
+    rows = [Row(("a",), {"pods": 1.0, "cpu": 1.0}), Row(("b",), seconds)]
+    assert (explain_unasked(rows) is not None) is is_said

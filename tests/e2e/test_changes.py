@@ -64,7 +64,7 @@ def test_typed(served: Cluster, job: str) -> None:
     refused = served.paddock("resume", job)
     assert (refused.code, refused.err) == (2, f"{job} has ended\n")
     cloned = served.paddock("clone", job)
-    assert cloned.lines == [f"paddlejob/{job}-2 created"] and f"paddock console {job}-2" in cloned.err
+    assert cloned.lines == [f"paddlejob/{job}-2 created"]
     until("its clone runs", lambda: served.phase(f"{job}-2") == "Running")
     taken = served.paddock("clone", job, job)
     assert taken.code == 2

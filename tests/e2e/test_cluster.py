@@ -58,7 +58,7 @@ def test_down_leaves_no_process_port_or_temporary_file(cluster: Cluster) -> None
     assert _find_in_memory(pods)
     address = urlsplit(cluster.record["url"])
     down = cluster.paddock("down")
-    said = "embedded cluster stopped; 1 unfinished job (busy) starts again with it: `paddock delete busy` removes it\n"
+    said = "local cluster stopped; 1 unfinished job (busy) starts again with it: `paddock delete busy` removes it\n"
     assert (down.code, down.err) == (0, said), str(down)
     assert cluster.leftovers() == []
     assert not _answers(str(address.hostname), int(address.port or 0))

@@ -57,7 +57,7 @@ def test_a_build_that_fails_ends_run_and_is_tried_again_when_asked(shared: Clust
 
     again = shared.paddock("run", file)
     assert again.code == 1 and why in again.err, str(again)
-    assert "replacing PaddleJob default/unbuilt, whose environment could not be built" in again.err
+    assert "replacing PaddleJob unbuilt, whose environment could not be built" in again.err
     assert "building" not in again.err, "the same failure is not tried again"
 
     publish(index)

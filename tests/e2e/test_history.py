@@ -46,7 +46,7 @@ def test_two_projects_with_one_name_of_a_script_keep_their_own_runs(shared: Clus
     assert other.code == 0 and said in other.said, str(other)
     assert "replacing" not in other.err
     again = run("left")
-    assert "replacing PaddleJob default/fitting, Completed" in again.err
+    assert "replacing PaddleJob fitting, Completed" in again.err
     (homes["right"] / "fitting.py").write_text("import sys\nsys.exit(len(sys.argv) - 1)\n")
     failed = run("right", "--lr")
     assert failed.code == 1
@@ -56,7 +56,7 @@ def test_two_projects_with_one_name_of_a_script_keep_their_own_runs(shared: Clus
         in shared.paddock("explain", "right-fitting").lines
     )
     named = shared.paddock("run", "--name", "fitting", "--workdir", str(homes["right"]), "--", "python3", "fitting.py")
-    assert f"replacing PaddleJob default/fitting of {homes['left']}, Completed" in named.err
+    assert f"replacing PaddleJob fitting of {homes['left']}, Completed" in named.err
     runs = json.loads(shared.paddock("history", "fitting", "-o", "json").out)
     assert [each["directory"] for each in runs] == [str(homes[name]) for name in ("left", "left", "right")]
     assert [each["changed"] for each in runs] == [[], [], []], "runs of two directories are not compared"

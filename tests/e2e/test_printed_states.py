@@ -305,11 +305,6 @@ def _queued_elsewhere(cluster: Cluster) -> Ended:
     return cluster.paddock("queue", "-n", "kube-system")
 
 
-def _no_kind(cluster: Cluster) -> Ended:
-    submit(cluster, "st-kind", "true", "Completed")
-    return cluster.paddock("get", "st-kind")
-
-
 def _no_run(cluster: Cluster) -> Ended:
     submit(cluster, "st-run", "true", "Completed")
     return cluster.paddock("outputs", "st-run", "--run", "99")
@@ -478,7 +473,7 @@ STATES: Mapping[str, tuple[Make, list[Command]]] = {
     ),
     "a job that failed has printed nothing": (_silent, []),
     "a program that is not there": (_not_started, [Command("paddock describe {word}{where}", "no-such-program")]),
-    "a run that failed": (_ran, [Command("paddock logs **", "last words"), Command("paddock console **", "http://")]),
+    "a run that failed": (_ran, [Command("paddock logs **", "last words")]),
     "a run that was interrupted": (_interrupted, [Command("paddock logs **", "ready")]),
     "a job that is gone": (
         _deleted,
@@ -574,7 +569,6 @@ STATES: Mapping[str, tuple[Make, list[Command]]] = {
     "a job that never was is listed": (_not_listed, [Command("paddock get -A*", "st-there")]),
     "jobs of another namespace": (_listed_elsewhere, [Command("paddock get -A*", "st-where")]),
     "a queue of another namespace": (_queued_elsewhere, [Command("paddock queue -A*", "st-queued")]),
-    "a name in the place of a kind": (_no_kind, [Command("paddock get jobs {name}", "Completed")]),
     "outputs of a run that is not kept": (_no_run, [Command("paddock history *", "st-run run 1")]),
     "a run is compared with itself": (_one_run_named, [Command("paddock history *", "st-same run 1")]),
     "no dataset": (
@@ -660,7 +654,7 @@ LIGHT = frozenset({
     "a run that failed", "a suspended job is submitted again", "a suspended job is followed no more",
     "a name that is taken by a job that runs", "a verb that is not there", "a job that waits for room",
     "a run that waited for room too long", "a job that is not valid", "two jobs of one name",
-    "a job that is gone is listed", "a name in the place of a kind", "a dataset that a job uses",
+    "a job that is gone is listed", "a dataset that a job uses",
     "a shell script in the place of a manifest", "a job that waits for a dataset",
 })  # fmt: skip
 """One of each sort of advice. That every printed command can be typed is tests/cli/test_printed_commands.py's."""

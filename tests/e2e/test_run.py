@@ -17,7 +17,7 @@ def test_a_completed_job_exits_0_and_says_so_in_its_last_lines(shared: Cluster) 
     )
     assert ended.code == 0, str(ended)
     assert sorted(ended.lines) == ["worker-0 │ trained", "worker-1 │ trained"]
-    assert ended.said[0] == "PaddleJob default/well: Collective mode, 2 workers"
+    assert ended.said[0] == "PaddleJob well: Collective mode, 2 workers"
     assert ended.said[-2].startswith("Completed in ") and ended.said[-2].endswith(" s: worker 2/2 succeeded.")
     assert ended.said[-1] == f"logs: paddock logs well      outputs: {shared.output('well')} (PADDOCK_OUTPUT_DIR)"
     assert (shared.output("well") / "words").read_text() == "trained\n"

@@ -53,7 +53,7 @@ def test_arguments_variables_and_the_directory_reach_the_program_as_typed(shared
     )
     assert ended.code == 0, str(ended)
     assert words_of(ended) == [TYPED, str(work), None, "$(X) $$"]
-    assert ended.said[0] == "PaddleJob default/show: Single mode, 1 worker"
+    assert ended.said[0] == "PaddleJob show: 1 worker"
     assert ended.said[1].startswith(f"runs {work}/show.py (python3 show.py --lr 0.1 'a b' ")
     assert ended.said[1].endswith("environment host")
 
@@ -77,12 +77,11 @@ def test_standard_output_is_the_script_s_byte_for_byte_and_paddock_speaks_on_the
     again = alone.replace("attempt 0", "attempt 1")
     ended = shared.paddock(*command)
     assert ended.code == 0 and ended.out == f"{alone}\n{again}"
-    assert ended.said[0] == "PaddleJob default/prints: Single mode, 1 worker"
+    assert ended.said[0] == "PaddleJob prints: 1 worker"
     assert ended.said[1] == f"runs {work}/prints.py (python3 prints.py), environment host"
-    assert ended.said[2] == "console: paddock console prints", ended.err
-    assert ended.said[3].startswith("restart 1 of 1 in 10 s: worker-0 ended with exit code 1, its last line: of att")
-    assert ended.said[4].startswith("Completed in ") and ended.said[5] == "logs: paddock logs prints", ended.err
-    assert len(ended.said) == 6, ended.err
+    assert ended.said[2].startswith("restart 1 of 1 in 10 s: worker-0 ended with exit code 1, its last line: of att")
+    assert ended.said[3].startswith("Completed in ") and ended.said[4] == "logs: paddock logs prints", ended.err
+    assert len(ended.said) == 5, ended.err
     assert shared.paddock("logs", "prints").out == shared.paddock("logs", "prints-worker-0").out == again
     assert shared.paddock("logs", "prints", "--attempt", "0").out == alone
 
@@ -93,9 +92,8 @@ def test_in_one_file_both_stand_in_the_order_in_which_they_happened(shared: Clus
     ended = subprocess.run(
         (*PADDOCK, *words), env=shared.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    head, runs, console, one, two, end, logs = ended.stdout.splitlines()
+    head, runs, one, two, end, logs = ended.stdout.splitlines()
     assert (one, two) == ("one", "two") and head.startswith("PaddleJob ") and runs.startswith("runs "), ended.stdout
-    assert console == "console: paddock console ordered", ended.stdout
     assert end.startswith("Completed in ") and logs == "logs: paddock logs ordered", ended.stdout
 
 
@@ -137,10 +135,10 @@ def test_secrets_reach_the_program_and_nothing_that_is_shown(shared: Cluster, wo
 def test_a_detached_run_comes_back_and_its_name_is_taken(shared: Cluster, work: Path) -> None:
     words = ("run", *HOST, "--name", "long", "--workdir", str(work), "--detach", "--", "sleep", "600")
     ended = shared.paddock(*words)
-    assert ended.code == 0 and "paddock logs long -f     follows it" in ended.err, str(ended)
+    assert ended.code == 0 and "`paddock logs long -f` follows it" in ended.err, str(ended)
     refused = shared.paddock(*words)
     assert refused.code == 2, str(refused)
-    assert "PaddleJob default/long exists already" in refused.err and "`--name long-2`" in refused.err
+    assert "PaddleJob long exists already" in refused.err and "`--name long-2`" in refused.err
     assert shared.paddock("delete", "long").code == 0
 
 

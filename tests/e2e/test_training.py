@@ -24,7 +24,7 @@ def test_the_documents_wide_and_deep_trains_as_it_is_printed(cluster: Cluster) -
     assert hashlib.sha256(WIDE_AND_DEEP.read_bytes()).hexdigest() == AS_PRINTED
     ended = cluster.paddock("run", str(WIDE_AND_DEEP), seconds=300)
     assert ended.code == 0, str(ended)
-    assert ended.said[0] == "PaddleJob default/wide-ande-deep: PS mode, 2 servers, 2 workers"
+    assert ended.said[0] == "PaddleJob wide-ande-deep: PS mode, 2 servers, 2 workers"
     assert re.search(r"^worker-0 │ epoch 1  step 100/400  loss 0\.\d{4}$", ended.out, re.MULTILINE)
     assert re.fullmatch(
         r"Completed in \d+ s: ps 2/2, worker 2/2 succeeded\. "
@@ -55,7 +55,7 @@ def test_the_documents_resnet_trains_on_the_cpu_and_says_so(cluster: Cluster) ->
     assert ended.code == 0, str(ended)
     assert "the job asks for 2 nvidia.com/gpu and this machine has none" in ended.err
     assert "(--without nvidia.com/gpu)" in ended.err
-    assert "PaddleJob default/resnet: Collective mode, 2 workers" in ended.said
+    assert "PaddleJob resnet: Collective mode, 2 workers" in ended.said
     accuracy = re.search(r"Held-out accuracy (0\.\d\d) \(chance 0\.10\)$", ended.said[-2])
     assert accuracy and float(accuracy[1]) > 0.9, str(ended)
     assert "nvidia.com/gpu" in cluster.job("resnet")["metadata"]["annotations"]["paddock.dev/without"]

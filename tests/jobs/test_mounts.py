@@ -57,8 +57,8 @@ BAD = {
         'ending with a letter or digit; did you mean "imagenet"?'
     ),
     "../x:/data": (
-        'found "../x", which is no name of a Dataset: at most 245 of a-z 0-9 - and . are allowed, beginning and '
-        "ending with a letter or digit"
+        'found "../x", a path, where the name of a Dataset is wanted: on the local cluster programs read the '
+        "directories of this machine where they are, so leave it out"
     ),
     "imagenet:data": 'found "data", which does not begin with /: write imagenet:/data',
     "imagenet:./data": 'found "./data", which does not begin with /: write imagenet:/data',

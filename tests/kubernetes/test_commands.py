@@ -198,7 +198,7 @@ async def test_run_follows_a_job_to_its_end(user: User) -> None:
     assert begun[1] == "runs python train.py, image example.com/mine:1"
     assert "connection refused" in begun[-1]
     lines = ended.err.splitlines()
-    assert lines[-2].startswith("Completed in ") and "worker 1/1 succeeded" in lines[-2]
+    assert lines[-2].startswith("Completed in ") and "worker-0 succeeded" in lines[-2]
     assert lines[-1].startswith("logs: gone with the pods (cleanPodPolicy OnCompletion)")
     assert ended.out == "", "its log cannot be read"
 
@@ -279,7 +279,7 @@ async def test_a_directory_travels_with_the_job_that_owns_it(user: User) -> None
     assert ended.code == 0, ended
     assert ended.out == f"configmap/{name_of(sent)} created\npaddlejob/demo created\n"
     assert "sending 3 files, 23 B, of . as a ConfigMap; left out: 2 by .gitignore, 1 hidden" in ended.err
-    assert "paddock logs demo -f --context prod     follows it" in ended.err
+    assert "`paddock logs demo -f --context prod` follows it" in ended.err
     assert sent["data"] == {"train.py": "import pkg.mod\n", "pkg__mod.py": "x = 1\n"}
     assert base64.b64decode(sent["binaryData"]["pkg__w.bin"]) == b"\xff\x00"
     (owner,) = sent["metadata"]["ownerReferences"]

@@ -53,8 +53,8 @@ def test_the_table_has_the_column_where_a_job_tells_it() -> None:
     silent, told = (
         read_job_row(PADDLEPADDLE.resource, stored(*each)) for each in (("a", None), ("b", JobProgress(42)))
     )
-    assert rows.choose_columns([silent]) == ("PS", "WORKER")
-    assert rows.choose_columns([silent], known={rows.PROGRESS}) == ("PS", "WORKER", rows.PROGRESS)
+    assert rows.choose_columns([silent]) == ("MODE", "WORKER")
+    assert rows.choose_columns([silent], known={rows.PROGRESS}) == ("MODE", "WORKER", rows.PROGRESS)
     columns = rows.choose_columns([silent, told])
-    assert rows.build_job_header(columns)[3:6] == ("PS", "WORKER", "PROGRESS")
-    assert [rows.build_job_cells(each, NOW, columns=columns)[5] for each in (silent, told)] == ["", "42 %"]
+    assert rows.build_job_header(columns)[2:5] == ("MODE", "WORKER", "PROGRESS")
+    assert [rows.build_job_cells(each, NOW, columns=columns)[4] for each in (silent, told)] == ["", "42 %"]

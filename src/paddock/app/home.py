@@ -75,6 +75,11 @@ class Home:
         return self.root / "pinned"
 
     @property
+    def rights_told(self) -> Path:
+        """Is there once it was said what programs may do that have no sandbox."""
+        return self.root / "rights-told"
+
+    @property
     def enforced(self) -> Path:
         """Is there where containers above their limit of memory are ended that no control group bounds."""
         return self.root / "enforce-limits"

@@ -45,6 +45,9 @@ KEPT_SECONDS = 30 * 86400.0
 """Outputs are what the run was for: they outlive its logs, whose limit is days or a gibibyte."""
 MOST_FILES = 100_000
 """Files that are counted; a directory with more has "at least" these."""
+_MOST_SEEN = 20_000
+"""Files and directories that `find_written` looks at."""
+_SKIPPED = re.compile(r"\.|__pycache__$|node_modules$|.*\.(py|pyc|ipynb|sh|md)$")
 _HALF_REMOVED = re.compile(r"\..+-[0-9a-f]{8}")
 """See `_remove`."""
 _RANK = re.compile(r"[a-z]+-\d+")
@@ -56,6 +59,15 @@ _MOST_NAMED = 8
 class Size:
     files: int = 0
     bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was made or changed below a working directory while a run went on."""
+
+    directory: Path
+    """The deepest that has all of it."""
+    size: Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +217,26 @@ def is_no_result(path: str) -> bool:
     if parts[:1] == (METRICS_DIRECTORY,):
         return True
     return len(parts) > 2 and parts[0] == LOGS and _RANK.fullmatch(parts[1]) is not None
+
+
+def find_written(directory: str, began: Moment, ended: Moment) -> Written | None:
+    """What was made or changed below the directory in which a run was started, by the times of its files; without what
+    is hidden, packages, and sources, which their author may edit meanwhile. None for a tree of which that is not known:
+    one with more than `_MOST_SEEN` entries."""
+    seen, found, size = 0, [], 0
+    for top, directories, files in os.walk(directory):
+        seen += len(directories) + len(files)
+        if seen > _MOST_SEEN:
+            return None
+        is_packages = "pyvenv.cfg" in files
+        directories[:] = [] if is_packages else [each for each in directories if not _SKIPPED.match(each)]
+        for name in [] if is_packages else files:
+            with suppress(OSError):
+                facts = os.stat(os.path.join(top, name), follow_symlinks=False)  # noqa: PTH116, PTH118 - thousands
+                if began <= facts.st_mtime <= ended and not _SKIPPED.match(name):
+                    found.append(top)
+                    size += facts.st_size
+    return Written(Path(os.path.commonpath(found) if found else directory), Size(len(found), size))
 
 
 def has_outputs(path: Path) -> bool:

@@ -23,7 +23,7 @@ from paddock.cli.output.display import build_head
 from paddock.cli.output.interrupts import Listen, queue_interrupts
 from paddock.cli.output.screen import Screen
 from paddock.cli.submit.checks import Submission
-from paddock.cli.submit.next_steps import explain_console, explain_following
+from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.script.documents import Documents
 from paddock.cli.submit.submitter import submit
 from paddock.cli.submit.ways_of_sending import open_pushes
@@ -108,10 +108,8 @@ class Run:
                 say(build_head(job.job, self._screen.language))
                 for said in submitted.programs:
                     say(said)
-                if console := explain_console(self._place, job):
-                    self._screen.notify(console)
                 if self._detach and interrupt.done():  # it came after the create request was sent
-                    outcome = Outcome(client, self._place, self._screen, job)
+                    outcome = Outcome(client, self._place, self._screen, job, self._command)
                     return await self._interrupt(outcome, FollowedJob(job.job, job.status, time.time()))
                 if self._detach:
                     self._screen.notify(explain_following(job.manifest, self._place.flags))
@@ -144,7 +142,7 @@ class Run:
 
         follower = Follower(client, self._place, job, self._screen, self._shows, on_view=look,
                             folds=not self._raw, from_start=True, unreported=_hinders)  # fmt: skip
-        outcome = Outcome(client, self._place, self._screen, job)
+        outcome = Outcome(client, self._place, self._screen, job, self._command)
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(self._place.attend(client, job, self._screen.notify))
         cannot_start = asyncio.create_task(self._cannot_start.wait())
@@ -163,7 +161,7 @@ class Run:
             if self._hindered is not None and is_final(self._hindered.status.cause):
                 return await outcome.give_up_dataset(self._hindered, interrupt)
             if self._hindered is not None:
-                return await outcome.give_up_environment(self._hindered, self._command, interrupt)
+                return await outcome.give_up_environment(self._hindered, interrupt)
             self._timed_out = True
             return await outcome.time_out(follower.view, self._timeout or 0, file, interrupt)
         except JobDeleted:

@@ -264,14 +264,20 @@ def _run(arguments: Sequence[str]) -> int:
             _show(translate_error(error, readers_language()))
         return 2
     except (click.Abort, KeyboardInterrupt):
-        _say(translate("interrupted", readers_language()))
+        if not _completes():
+            _say(translate("interrupted", readers_language()))
         return 130
     except _ReaderGone:
         return 0
     except Exception as error:
-        if "_PADDOCK_COMPLETE" in os.environ:  # completion runs while the user types: output would damage the line
+        if _completes():
             return 1
         return _explain(error)
+
+
+def _completes() -> bool:
+    """Completion runs while the user types: output would damage the line."""
+    return "_PADDOCK_COMPLETE" in os.environ
 
 
 def _show(error: click.ClickException) -> None:

@@ -95,6 +95,14 @@ def read_mount(entry: str) -> Mount:
     dataset, colon, path = (part.strip() for part in entry.partition(":"))
     if not colon or not dataset or not path:
         raise BadMount(phrase("found {found}: {form}", found=quoted(entry), form=_FORM))
+    if dataset[0] in "./~":
+        raise BadMount(
+            phrase(
+                "found {found}, a path, where the name of a Dataset is wanted: on the local cluster programs read the "
+                "directories of this machine where they are, so leave it out",
+                found=quoted(dataset),
+            )
+        )
     if not DNS_SUBDOMAIN.matches(dataset) or len(claim_name(dataset)) > DNS_SUBDOMAIN.longest:
         raise BadMount(
             phrase(

@@ -9,6 +9,7 @@ from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Phase
 from paddock.kube.meta import Manifest, annotations_of, metadata
 from paddock.kube.times import Moment, format_duration, read_time
+from paddock.views.commands import show_key
 from paddock.views.flags import LOCAL, Flags
 from paddock.views.given_up import read_given_up
 from paddock.views.phases import show_phase
@@ -35,9 +36,18 @@ def read_directory(manifest: Manifest) -> str:
     return annotations_of(manifest).get(WORKING_DIRECTORY_ANNOTATION, "").rstrip("/")
 
 
-def explain_replaced(job: StoredJob, now: Moment, directory: str = "") -> Phrase:
-    """The notice about the job that is replaced. `directory`: of that job, where the new one is of another."""
-    age, label = read_age(job, now), f"{job.resource.kind} {job.key}"
+def explain_replaced(job: StoredJob, now: Moment, directory: str = "", flags: Flags = LOCAL) -> Phrase:
+    """The notice about the job that is replaced, and that its run is not lost. `directory`: of that job, where the new
+    one is of another."""
+    said = _name_replaced(job, now, directory)
+    if not flags.local:  # a cluster keeps nothing of it
+        return said
+    command = f"paddock history {job.key.name}{flags.of(job.key.namespace)}"
+    return phrase("{said}; that run and its log are kept: `{command}`", said=said, command=command)
+
+
+def _name_replaced(job: StoredJob, now: Moment, directory: str) -> Phrase:
+    age, label = read_age(job, now), f"{job.resource.kind} {show_key(job.key)}"
     if directory:
         return phrase("replacing {job} of {directory}, {phase} ({age} old)",
                       job=label, directory=directory, phase=show_phase(job.status), age=age)  # fmt: skip
@@ -63,7 +73,7 @@ def explain_taken(job: StoredJob, now: Moment, flags: Flags = LOCAL, directory: 
     if _rests(job):  # it prints nothing before it is resumed
         resume = f"paddock resume {key.name}{where}"
         ways = phrase("`{resume}` lets it go on, `{delete}` removes it", resume=resume, delete=delete)
-    label, phase_now = f"{job.resource.kind} {key}", str(job.status.phase or Phase.PENDING)
+    label, phase_now = f"{job.resource.kind} {show_key(key)}", str(job.status.phase or Phase.PENDING)
     age = read_age(job, now)
     if directory:
         return phrase(

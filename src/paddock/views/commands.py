@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import CANCEL_ANNOTATION
 from paddock.jobs.manager import find_other_manager
-from paddock.kube.meta import Resource
+from paddock.kube.meta import Key, Resource
 from paddock.views.changes import is_asked
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
@@ -33,6 +33,11 @@ def printed_name(resource: Resource, name: str) -> str:
     means the first group; an object of another has its group: `paddlejob.kubeflow.org/demo`."""
     first = next((each for each in KINDS if each.kind == resource.kind), resource)
     return f"{resource.kind.lower() if first == resource else kind_with_group(resource)}/{name}"
+
+
+def show_key(key: Key) -> str:
+    """`demo`, and `team/demo` outside of the namespace default."""
+    return key.name if key.namespace == "default" else str(key)
 
 
 def choose_word(job: StoredJob, word: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from paddock.jobs.model import CauseRecord, Phase, Status
 
+SINGLE = "Single"
+"""The mode of a job of one rank (`jobs.frameworks`), which is shown where jobs of other modes stand beside it."""
 CANCELLED = "Cancelled"
 """The word, and the reason of the cause (`jobs.causes.Cancelled`)."""
 

@@ -67,6 +67,16 @@ def explain_total(rows: Sequence[Row], period: str) -> Phrase:
     return phrase("in the last {period}: {hours}", period=period, hours=Names(hours, most=0))
 
 
+def explain_unasked(rows: Sequence[Row]) -> Phrase | None:
+    """Why a line has no CPU-hours though its ranks ran; None where each has some."""
+    if all(row.seconds.get("cpu") or not row.seconds.get("pods") for row in rows):
+        return None
+    return phrase(
+        "a job that asks for no CPUs has 0 CPU-hours, however many it uses: --cpus of paddock run asks for some; "
+        "POD-HOURS are how long the ranks ran"
+    )
+
+
 def explain_jobs(count: int) -> Phrase:
     """What was looked at, where the jobs of a cluster tell what was held."""
     return counted(

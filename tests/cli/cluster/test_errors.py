@@ -40,7 +40,7 @@ def test_a_file_that_cannot_be_used_is_named() -> None:
     ("error", "said"),
     [
         (ConfigError("there is no kubeconfig {path}", path="/x"), "没有 kubeconfig /x"),
-        (HomeError(phrase("embedded cluster is not up")), "本地集群未在运行"),
+        (HomeError(phrase("local cluster is not up")), "本地集群未在运行"),
         (UserError("a:1: b", phrase("nothing was submitted")), "a:1: b\n没有提交任何内容"),
         (FileNotFoundError(2, "No such file or directory", "/x"), "/x：没有这个文件"),
     ],

@@ -34,7 +34,14 @@ DOCUMENTED = "epoch 1  step 100/400  loss 0.5213"
 
 
 def test_the_head_counts_servers_and_workers() -> None:
-    assert build_head(build_job(ps=2)) == "PaddleJob default/demo: PS mode, 2 servers, 2 workers"
+    assert build_head(build_job(ps=2)) == "PaddleJob demo: PS mode, 2 servers, 2 workers"
+    assert build_head(replace(build_job(), mode="Single")) == "PaddleJob demo: 2 workers"
+    team = replace(build_job(), key=Key("team", "demo"))
+    assert build_head(team) == "PaddleJob team/demo: Collective mode, 2 workers"
+    first = replace(team.roles[0], name="master", replicas=1)
+    assert build_head(replace(team, roles=(first, *team.roles))) == (
+        "PaddleJob team/demo: 1 master, 2 workers (master-0 is rank 0 and trains like the others)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -236,28 +243,28 @@ def test_the_end_counts_the_servers_that_served_to_the_end_whatever_clean_up_lef
 @pytest.mark.parametrize(
     ("unfinished", "said"),
     [
-        ([], "embedded cluster stopped"),
+        ([], "local cluster stopped"),
         (
             ["lst"],
-            "embedded cluster stopped; 1 unfinished job (lst) starts again with it: `paddock delete lst` removes it",
+            "local cluster stopped; 1 unfinished job (lst) starts again with it: `paddock delete lst` removes it",
         ),
         (
             ["team/lst"],
-            "embedded cluster stopped; 1 unfinished job (lst) starts again with it: `paddock delete lst -n team` "
+            "local cluster stopped; 1 unfinished job (lst) starts again with it: `paddock delete lst -n team` "
             "removes it",
         ),
         (
             ["team/lst", "lst"],
-            "embedded cluster stopped; 2 unfinished jobs (lst, lst) start again with it: `paddock delete` removes them",
+            "local cluster stopped; 2 unfinished jobs (lst, lst) start again with it: `paddock delete` removes them",
         ),
         (
             ["hangs", "lst"],
-            "embedded cluster stopped; 2 unfinished jobs (hangs, lst) start again with it: `paddock delete hangs "
+            "local cluster stopped; 2 unfinished jobs (hangs, lst) start again with it: `paddock delete hangs "
             "lst` removes them",
         ),
         (
             list("abcdef"),
-            "embedded cluster stopped; 6 unfinished jobs (a, b, c, d and 2 more) start again with it: `paddock "
+            "local cluster stopped; 6 unfinished jobs (a, b, c, d and 2 more) start again with it: `paddock "
             "delete` removes them",
         ),
     ],

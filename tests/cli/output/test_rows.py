@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -40,7 +41,7 @@ def container(state: dict[str, Any], **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("status", "row"),
     [
-        ({}, ["demo", "Pending", "", "", "", "41s", ""]),
+        ({}, ["demo", "Pending", "", "", "41s", ""]),
         (
             {"phase": "Completed", "mode": "PS", "ps": {"refs": 2, "running": 2, "ready": "2/2"}},
             ["demo", "Completed", "PS", "2/2", "0/2", "41s", ""],
@@ -134,9 +135,12 @@ def test_a_table_has_the_columns_of_the_frameworks_in_it_and_no_other() -> None:
     paddle = read_job_row(RESOURCE, build_manifest(ps=2) | {"status": {"phase": "Running", "ps": {"running": 2}}})
     torch = read_job_row(KUBEFLOW_PYTORCH.resource, build_pytorch_job())
     assert rows.choose_columns([paddle]) == ("PS", "WORKER")
+    alone = replace(paddle, mode="Single", counts={"PS": None, "WORKER": paddle.counts["WORKER"]})
+    assert rows.choose_columns([alone]) == ("WORKER",), "neither a mode that is no choice, nor servers that nobody has"
+    assert rows.choose_columns([alone, replace(paddle, mode="PS")]) == ("MODE", "PS", "WORKER")
     columns = rows.choose_columns([torch, paddle])
     assert columns == ("PS", "MASTER", "WORKER")
-    cells = [rows.build_job_cells(row, NOW, columns=columns)[3:6] for row in (torch, paddle)]
+    cells = [rows.build_job_cells(row, NOW, columns=columns)[2:5] for row in (torch, paddle)]
     assert cells == [["", "1/1", "1/1"], ["2/2", "", "0/2"]]
 
 

@@ -15,8 +15,8 @@ from paddock.cli.output.tables import build_lines
 from paddock.cli.output.terminal import PlainConsole
 from paddock.cli.output.terminal import build_table as build_styled
 from paddock.cli.output.top_rows import build_document, build_table, draw, fit_table, format_cores
-from paddock.cli.verbs.top import explain_none, explain_resting, explain_unmeasured
-from paddock.jobs.model import Rank
+from paddock.cli.verbs.top import are_over, explain_none, explain_resting, explain_unmeasured
+from paddock.jobs.model import Phase, Rank
 from paddock.kube.printable import show_line
 from paddock.node.usage.samples import Sample
 from paddock.views.used import SHOWN, RankUse
@@ -44,6 +44,22 @@ def test_gpus_have_columns_where_a_rank_has_one() -> None:
     assert header == ["NAMESPACE", "JOB", "RANK", "CPU", "MEMORY", "GPU", "GPU MEMORY"]
     assert [row[-2:] for row in cells] == [["-", "-"], ["97 %", "3.0 GiB"]]
     assert cells[0][0] == "team"
+
+
+@pytest.mark.parametrize(
+    ("phases", "over"),
+    [
+        ([], False),
+        ([Phase.FAILED], True),
+        ([Phase.FAILED, Phase.COMPLETED], True),
+        ([Phase.COMPLETED, Phase.PENDING], False),
+        ([Phase.RESTARTING], False),
+        ([Phase.SUSPENDED], False),
+        ([Phase.NONE], False),
+    ],
+)
+def test_the_screen_of_jobs_that_were_named_ends_with_the_last_of_them(phases: list[Phase], over: bool) -> None:
+    assert are_over(phases) is over
 
 
 @pytest.mark.parametrize(("width", "trend"), [(96, 24), (95, 12), (72, 12), (71, 8), (69, 8), (68, 0), (1, 0)])

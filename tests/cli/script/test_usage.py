@@ -48,7 +48,7 @@ def call(*words: str) -> int:
 
 
 ROWS: list[tuple[list[str], str]] = [
-    (["run"], "a manifest or a program is wanted: `paddock run job.yaml`, or `paddock run -- python train.py`"),
+    (["run"], "what is to run? A program: `paddock run -- python train.py`; or a job of a YAML file: `paddock run j"),
     (["run", "--"], "a command is wanted behind `--`"),
     (["run", "--resume", "3", "--", "python", "train.py"], "the number of a run is joined to --resume: `--resume=3`"),
     (["run", "--watch", "--resume=3", "--", "python", "train.py"], "the first run takes over the checkpoints of run 3"),
@@ -79,7 +79,8 @@ ROWS: list[tuple[list[str], str]] = [
     (["run", "--", "bash", "wide.sh"], "wide.sh:1: the file is written in UTF-16, which no shell reads"),
     (["run", "--", ""], "there is no program '' in PATH"),
     (["run", "--", "train.py"], "train.py is a file of {here} and no program of PATH: `{python} train.py`"),
-    (["run", "--", "./train.py"], "./train.py is not executable: `chmod +x ./train.py`, or `{python} ./train.py`"),
+    (["run", "--", "./train.py"], "./train.py is not executable, and has no first line `#!`: `{python} ./train.py`"),
+    (["run", "--", "./hashbang.py"], "./hashbang.py is not executable: `chmod +x ./hashbang.py`, or `{python} ./h"),
     (["run", "--ps", "1", "--", "python", "torches.py"], "--ps: PyTorch has no parameter servers: leave it out"),
     (["run", "--framework", "paddle", "--", "torchrun", "train.py"], "torchrun starts programs of PyTorch: leave --f"),
     (["run", "--framework", "pytorch", "--", "fleetrun", "train.py"], "fleetrun starts programs of PaddlePaddle: le"),
@@ -152,6 +153,7 @@ def test_what_is_wrong_exits_2_with_one_sentence(
     (work.parent / "other/beside.py").touch()
     (work / "broken.py").write_text("import paddle\nx = (\n")
     (work / "torches.py").write_text("import torch\n")
+    (work / "hashbang.py").write_text("#!/usr/bin/env python\n")
     (work / "wide.sh").write_bytes("python train.py\n".encode("utf-16"))
     (work / "bad.env").write_text("A=1\nB='hidden\n")
     monkeypatch.setenv("TOKEN", "hidden")

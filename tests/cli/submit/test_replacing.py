@@ -46,14 +46,14 @@ async def find_replaced(api: LocalApi, job: Checked, *, typed: bool = False) -> 
 async def test_a_job_of_another_kind_has_the_name_as_well(api: LocalApi) -> None:
     paddle, torch = build("paddle"), build("pytorch")
     created = await api.create(paddle.resource, paddle.manifest)
-    with pytest.raises(UserError, match=r"PaddleJob default/train exists already, Pending(.|\n)*--name train-2"):
+    with pytest.raises(UserError, match=r"PaddleJob train exists already, Pending(.|\n)*--name train-2"):
         await find_replaced(api, torch, typed=True)
     written = KINDS[paddle.resource].write_status(created, Status(Phase.COMPLETED), 1e9)
     await api.patch(paddle.resource, *paddle.key, {"status": written}, subresource="status")
     found = await find_replaced(api, torch)
     said: list[Phrase] = []
     await delete_replaced(api, found, said.append)
-    assert str(said[0]).startswith("replacing PaddleJob default/train, Completed (")
+    assert str(said[0]).startswith("replacing PaddleJob train, Completed (")
     with pytest.raises(NotFound):
         await api.get(paddle.resource, *paddle.key)
     assert await find_replaced(api, torch) == []

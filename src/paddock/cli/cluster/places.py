@@ -133,7 +133,7 @@ class Local:
                 )
             )  # fmt: skip
         other = explain_other_version(running.version)
-        for said in explain_started(started) if started.fresh else filter(None, [other]):
+        for said in explain_started(started, self.home) if started.fresh else filter(None, [other]):
             print_notice(localized(said))
 
     def read_config(self) -> Config:
@@ -300,25 +300,21 @@ class Cluster:
         return []
 
 
-def explain_started(started: launch.Started) -> list[Phrase]:
-    """What a start says: where pods run, and what that means where they have no sandbox."""
+def explain_started(started: launch.Started, home: Home) -> list[Phrase]:
+    """What a start says; once in a home also what programs may that run without a sandbox."""
     running, seconds = started.running, f"{started.seconds:.1f}"
-    if running.sandbox != UNSANDBOXED:
-        said = phrase(
-            "embedded cluster started in {seconds} s ({machine}; pods in {sandbox})",
-            seconds=seconds, machine=Foreign(running.machine), sandbox=running.sandbox,
-        )  # fmt: skip
+    said = phrase("local cluster started in {seconds} s ({machine})", seconds=seconds, machine=Foreign(running.machine))
+    if running.console:  # no address: those of a page are of one session, and what a run prints is kept in logs
+        said = phrase("{said}; `{command}` opens its console", said=said, command="paddock console")
+    if running.sandbox != UNSANDBOXED or home.rights_told.exists():
         return [said]
-    said = phrase(
-        "embedded cluster started in {seconds} s ({machine}; pods without a sandbox)",
-        seconds=seconds, machine=Foreign(running.machine),
-    )  # fmt: skip
-    if not running.problem:
-        return [said, phrase("pods run as you, with all your rights; docs/security.md says what that means")]
-    rights = phrase(
-        "pods run as you, with all your rights ({problem}); docs/security.md says what that means",
-        problem=Foreign(running.problem),
-    )
+    home.rights_told.touch(mode=0o600)
+    rights = phrase("programs run as you and may do all that you may: `paddock up --help` says what that means")
+    if running.problem:
+        rights = phrase(
+            "programs run as you and may do all that you may ({problem}): `paddock up --help` says what that means",
+            problem=Foreign(running.problem),
+        )
     return [said, rights]
 
 

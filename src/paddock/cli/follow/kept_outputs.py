@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paddock.app.home import Home
-from paddock.app.outputs import RunDirectory, read_jobs, read_runs
+from paddock.app.outputs import RunDirectory, Written, read_jobs, read_runs
 from paddock.cli.cluster.errors import Failed, UserError
+from paddock.cli.output.local_paths import format_path
 from paddock.history.records import RunRecord, find_runs
 from paddock.kube.nearness import nearest
-from paddock.words.phrases import NOTHING, Names, Phrase, phrase
+from paddock.kube.quantities import format_bytes
+from paddock.words.phrases import NOTHING, Names, Phrase, counted, phrase
 
 
 def find_outputs(place: Home, namespace: str, word: str, number: int | None) -> tuple[RunRecord | None, RunDirectory]:
@@ -41,6 +43,25 @@ def choose_run(
             return record, each
     said = phrase("run {run} of {job} has no outputs: none of its programs was started", run=number, job=name)
     raise Failed(said)
+
+
+def explain_written(directory: str, found: Written | None) -> Phrase | None:
+    """`4 files (14 MiB) were written in ~/cifar/checkpoints while it ran`, and how each run keeps its own; None where
+    nothing was. `found`: None where that is not known. Pure."""
+    if found is None:
+        return phrase(
+            "whether it wrote files in {directory} is not known: too many are there to look at",
+            directory=format_path(directory),
+        )
+    if not found.size.files:
+        return None
+    return counted(
+        "{count} file ({size}) was written in {directory} while it ran, and the next run may overwrite it: what a "
+        "program writes to the directory in PADDOCK_OUTPUT_DIR is kept for each run",
+        "{count} files ({size}) were written in {directory} while it ran, and the next run may overwrite them: what a "
+        "program writes to the directory in PADDOCK_OUTPUT_DIR is kept for each run",
+        count=found.size.files, size=format_bytes(found.size.bytes), directory=format_path(str(found.directory)),
+    )  # fmt: skip
 
 
 def explain_unknown(name: str, namespace: str, known: list[str]) -> Phrase:

@@ -7,8 +7,9 @@ built or a dataset cannot be fetched (suspended). Pods get their grace period; a
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.model import CauseRecord, CleanPods, Job
 from paddock.jobs.policies.fates import Situation, read_situation
 from paddock.kube.errors import Unavailable
+from paddock.submission.same_name import read_directory
 from paddock.views.flags import Flags, build_next
 from paddock.views.followed import FollowedJob, find_last_error, read_view_code
 from paddock.views.given_up import write_given_up
@@ -52,6 +54,8 @@ class Outcome:
     place: ClusterChoice
     screen: Screen
     job: StoredJob
+    again: str = ""
+    """The typed command; empty where it cannot be typed again."""
 
     async def end(self, view: FollowedJob, *, limited: bool) -> int:
         """The job has ended by itself. `limited`: `paddock run` has set its backoffLimit."""
@@ -81,6 +85,8 @@ class Outcome:
             self.screen.line(said, "bold yellow")
         if locations := explain_locations(self.place, self.job, view, self.screen.language):
             self.screen.line(locations)
+        for said in self._tell_written(view, failed=bool(code)):
+            self.screen.notify(said)
         if directory := self.place.find_directory(self.job):
             written = read_run(directory, list(view.job.ranks())[:_MOST_RANKS], view.status.attempt)
             if unread := explain_unread(written):
@@ -99,6 +105,21 @@ class Outcome:
         from paddock.cli.follow.held_ranks import fetch_held
 
         return await fetch_held(self.client, self.job, view.status, self.place.flags)
+
+    def _tell_written(self, view: FollowedJob, *, failed: bool) -> Iterator[Phrase]:
+        """What is left of it elsewhere than where each run has its own; and how a run goes on that failed."""
+        directory = self.place.find_directory(self.job)
+        if directory is None or view.status.started is None:
+            return
+        from paddock.app.outputs import CHECKPOINTS, find_written, measure  # late, as in `places`
+        from paddock.cli.follow.kept_outputs import explain_written
+
+        if (where := read_directory(self.job.manifest)) and not self.place.find_outputs(self.job):
+            found = find_written(where, view.submitted, time.time())
+            if found is not None and (said := explain_written(where, found)):
+                yield said
+        if failed and measure(directory / CHECKPOINTS).files and (command := write_resuming(self.again)):
+            yield phrase("it left checkpoints: `{command}` goes on from them", command=command)
 
     async def interrupt(self, view: FollowedJob, kill: asyncio.Task[None], *, by_user: bool = True) -> int:
         """The user has interrupted, or --watch has seen a change: the job is deleted."""
@@ -120,7 +141,12 @@ class Outcome:
         part = phrase("interrupted: the job is deleted, some of its pods have not ended yet")
         self.screen.notify(whole if gone else held[0] if held else part)
         if self.place.home is not None and view.status.started is not None:
-            self.screen.notify(phrase("what it printed is kept: {command}", command=self._command("logs")))
+            self.screen.notify(
+                phrase(
+                    "the run is kept: `{history}`, what it printed: `{logs}`",
+                    history=self._command("history"), logs=self._command("logs"),
+                )
+            )  # fmt: skip
         if view.status.cause and view.status.cause.reason == "BuildingEnvironment":
             self.screen.notify(phrase("the build goes on; `{command}` shows it", command="paddock env list"))
         if view.status.cause and view.status.cause.reason == WAITING:
@@ -170,12 +196,11 @@ class Outcome:
         steps = build_next(build_steps(cause, key.name, key.namespace, local=self.place.flags.local), self.place.flags)
         return await self._give_up(view, cause, steps, kill)
 
-    async def give_up_environment(self, view: FollowedJob, again: str, kill: asyncio.Task[None]) -> int:
-        """The job cannot start until somebody has mended what its environment's sentence names: the wait is over.
-        `again`: the command that was typed, empty where it cannot be typed again."""
+    async def give_up_environment(self, view: FollowedJob, kill: asyncio.Task[None]) -> int:
+        """The job cannot start until somebody has mended what its environment's sentence names: the wait is over."""
         cause = view.status.cause
         assert cause is not None
-        steps = await fetch_steps(self.client, self.place, self.job, cause, again)
+        steps = await fetch_steps(self.client, self.place, self.job, cause, self.again)
         return await self._give_up(view, cause, steps, kill)
 
     async def _give_up(
@@ -244,6 +269,13 @@ def explain_locations(place: ClusterChoice, job: StoredJob, view: FollowedJob, l
         gone = phrase("logs: gone with the pods (cleanPodPolicy {policy})", policy=view.job.policies.clean_up)
         said = [gone if _is_cleaned_up(view) else logs, explain_outputs(view.job, place.flags)]
     return "      ".join(render(each, language) for each in said)
+
+
+def write_resuming(command: str) -> str:
+    """`paddock run --resume -- python train.py`; empty for no command. Pure."""
+    own, dashes, program = command.partition(" -- ")
+    own = re.sub(r" --resume(=\d+)?(?= |$)", "", own)
+    return f"{own} --resume{dashes}{program}" if own else ""
 
 
 def _was_not_started(view: FollowedJob) -> bool:

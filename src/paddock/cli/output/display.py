@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from paddock.jobs.labels import SUBSTITUTE_ANNOTATION
-from paddock.jobs.model import CauseRecord, Job, Phase, Role, Status
+from paddock.jobs.model import CauseRecord, Job, Phase, Rank, Role, Status
 from paddock.jobs.sentences.explain import explain
 from paddock.jobs.sentences.failure_phrases import explain_failed_rank
 from paddock.jobs.sentences.people_phrases import name_canceller
@@ -11,6 +13,7 @@ from paddock.kube.times import Moment, format_duration
 from paddock.logs.complaints import Complaint
 from paddock.logs.progress import Progress
 from paddock.views.building import Building
+from paddock.views.commands import show_key
 from paddock.views.ended import format_limit
 from paddock.views.followed import (
     FollowedJob,
@@ -19,7 +22,7 @@ from paddock.views.followed import (
     find_progress,
     find_termination_message,
 )
-from paddock.views.phases import is_cancelled
+from paddock.views.phases import SINGLE, is_cancelled
 from paddock.views.roles import count_role
 from paddock.words.formats import format_of
 from paddock.words.phrases import Foreign, Phrase, phrase, render
@@ -28,12 +31,17 @@ _BAR = 10
 
 
 def build_head(job: Job, language: str = "en") -> str:
-    """`PaddleJob default/wide-ande-deep: PS mode, 2 servers, 2 workers`."""
-    counted = (render(count_role(role), language) for role in sorted(job.roles, key=lambda role: role.trains))
-    roles = format_of(language).comma.join(counted)
-    said = phrase(
-        "{kind} {job}: {mode} mode, {roles}", kind=job.resource.kind, job=str(job.key), mode=job.mode, roles=roles
-    )
+    """`PaddleJob wide-ande-deep: PS mode, 2 servers, 2 workers`. A mode that is no choice is left out; who asked for
+    workers of PyTorch is told why one of them is called master."""
+    counts = (render(count_role(role), language) for role in sorted(job.roles, key=lambda role: role.trains))
+    facts: dict[str, Any] = {
+        "kind": job.resource.kind, "job": show_key(job.key), "roles": format_of(language).comma.join(counts)
+    }  # fmt: skip
+    said = phrase("{kind} {job}: {mode} mode, {roles}", mode=job.mode, **facts)
+    if job.size > 1 and any(role.name == "master" and role.trains for role in job.roles):
+        said = phrase("{kind} {job}: {roles} (master-0 is rank 0 and trains like the others)", **facts)
+    elif job.mode == SINGLE:
+        said = phrase("{kind} {job}: {roles}", **facts)
     return render(said, language)
 
 
@@ -168,6 +176,8 @@ def _ended(role: Role, status: Status, language: str) -> str:
         # Servers that served to the end: those that run may be gone by now, as clean-up deletes them.
         return f"{role.name} {counts.wanted - counts.failed}/{counts.wanted}"
     said = phrase("{role} {count}/{wanted} succeeded", role=role.name, count=counts.succeeded, wanted=counts.wanted)
+    if counts.succeeded == counts.wanted == 1:
+        said = phrase("{rank} succeeded", rank=str(Rank(role.name, 0)))
     return render(said, language)
 
 

@@ -10,6 +10,7 @@ from paddock.kube.meta import Manifest, namespace_of
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import Moment, format_duration, read_time
 from paddock.views.jobs import JobRow, build_why, tell_ready
+from paddock.views.phases import SINGLE
 from paddock.words.phrases import Foreign, phrase, render
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from paddock.views.environments import EnvironmentRow
     from paddock.views.pods import PodRow
 
-PROGRESS = "PROGRESS"
+MODE, PROGRESS = "MODE", "PROGRESS"
 POD_HEADER = ("NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE", "WHY")
 GPU = "GPU"
 """The column before the last one, where a pod is told which GPUs are its."""
@@ -32,15 +33,23 @@ def format_age(created: Moment | None, now: Moment) -> str:
 
 
 def choose_columns(found: Sequence[JobRow], known: Collection[str] = ()) -> tuple[str, ...]:
-    """The headings under which the frameworks of these jobs count their pods, and that of how far they are where one
-    tells it. `known`: headings that are there in any case."""
+    """The headings between a job's status and its age: its mode, where one has another than the usual; those under
+    which these jobs count their pods; and how far they are where one tells it. `known`: headings that are there in any
+    case."""
     told = {PROGRESS} if any(row.progress for row in found) else set()
-    headings = {*known, *told, *(heading for row in found for heading in row.counts)}
-    return (*order_columns(headings - {PROGRESS}), *([PROGRESS] if PROGRESS in headings else []))
+    modes = {MODE} if any(row.mode not in ("", SINGLE) for row in found) else set()
+    headings = {*known, *told, *modes}.union(*map(_list_counted, found))
+    counted = order_columns(headings)
+    return (*([MODE] if MODE in headings else []), *counted, *([PROGRESS] if PROGRESS in headings else []))
+
+
+def _list_counted(row: JobRow) -> list[str]:
+    """The headings of its roles; all of its framework while none is known."""
+    return [heading for heading, counts in row.counts.items() if counts is not None] or list(row.counts)
 
 
 def build_job_header(columns: Sequence[str]) -> tuple[str, ...]:
-    return ("NAME", "STATUS", "MODE", *columns, "AGE", "WHY")
+    return ("NAME", "STATUS", *columns, "AGE", "WHY")
 
 
 def build_job_cells(
@@ -52,16 +61,18 @@ def build_job_cells(
     wide: bool = False,
     most: int | None = None,
 ) -> list[str]:
-    """A line of `paddock get`, under `columns`, by default those of the job's framework. WHY is the sentence of the
+    """A line of `paddock get`, under `columns`, by default the job's own. WHY is the sentence of the
     cause, and an edit that is not followed; else who runs the job if Paddock does not. `most`: columns to which each
     sentence is cut; `wide`: every problem of an invalid job, and the first metrics of one that trains."""
     why = build_why(row, language, wide=wide, most=most)
     age = format_age(row.created, now)
     found = [_build_cell(row, heading, language, wide=wide) for heading in columns or choose_columns([row])]
-    return [row.name, row.state, row.mode, *found, age, why]
+    return [row.name, row.state, *found, age, why]
 
 
 def _build_cell(row: JobRow, heading: str, language: str, *, wide: bool) -> str:
+    if heading == MODE:
+        return row.mode
     if heading == PROGRESS:
         return _say_progress(row, language, wide=wide) if row.progress else ""
     counts = row.counts.get(heading)

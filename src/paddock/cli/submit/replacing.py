@@ -34,7 +34,7 @@ async def delete_replaced(
 ) -> None:
     """Deletes these jobs, and waits until their pods are gone. Raises `Failed` where something holds one."""
     for each, job in found:
-        notify(explain_replaced(job, time.time(), format_path(find_other_directory(each.manifest, job))))
+        notify(explain_replaced(job, time.time(), format_path(find_other_directory(each.manifest, job)), flags))
         if held := await delete_job(api, job, notify=lambda _: notify(_WAITING_FOR_PODS), flags=flags):
             raise Failed(held)
 

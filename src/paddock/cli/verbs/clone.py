@@ -17,7 +17,7 @@ from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_line
 from paddock.cli.output.terminal import stderr, stdout
-from paddock.cli.submit.next_steps import explain_console, explain_following
+from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.script.written_manifest import write_manifest
 from paddock.cli.verb import Verb
 from paddock.client.own_name import fetch_own_name
@@ -29,7 +29,6 @@ from paddock.submission.devices import read_asked, refuse_unasked
 from paddock.submission.signed import sign_manifest
 from paddock.views.clones import build_clone, explain_taken, leave_out_resources, name_clone
 from paddock.views.commands import printed_name
-from paddock.views.stored import read_stored
 from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
@@ -88,6 +87,4 @@ async def _create(client: Client, place: ClusterChoice, resource: Resource, clon
     who = await fetch_own_name(client, local=place.home is not None)
     created = await client.create(resource, sign_manifest(clone, who), strict=True)
     stdout().print(localized(phrase("{object} created", object=printed_name(resource, name_of(created)))))
-    if console := explain_console(place, read_stored(resource, created)):
-        stderr().print(localized(console))
     stderr().print(localized(explain_following(created, place.flags)))

@@ -38,6 +38,7 @@ from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, metada
 from paddock.kube.readiness import find_unready
 from paddock.kube.times import format_duration, read_time
 from paddock.views.changes import read_generation
+from paddock.views.commands import show_key
 from paddock.views.job_progress import tell_metrics, tell_progress
 from paddock.views.manager import explain_manager
 from paddock.views.outputs import find_places
@@ -212,7 +213,7 @@ def _list_facts_of_invalid(stored: StoredJob, language: str) -> Mapping[Phrase, 
     """`Why` is the recorded cause, or the problems of the manifest before the first reconcile."""
     status = stored.shown_status
     return {
-        phrase("Name"): str(stored.key),
+        phrase("Name"): show_key(stored.key),
         phrase("Kind"): _kind(stored.resource),
         phrase("Manager"): find_other_manager(stored.manifest),
         phrase("Status"): show_phase(status) or "Pending",
@@ -231,12 +232,12 @@ def _list_facts(
     """An empty text for what is not known."""
     status = stored.shown_status
     cause = rooms.add(status.cause, stored.resource, stored.manifest)
-    attempt = phrase(
-        "{attempt}, restarts {restarts} ({limit})",
-        attempt=status.attempt, restarts=status.restarts, limit=_limit(job),
-    )  # fmt: skip
+    counts: dict[str, Any] = {"restarts": status.restarts, "limit": _limit(job)}
+    attempt = phrase("0 (the first), restarts {restarts} ({limit})", **counts)
+    if status.attempt:
+        attempt = phrase("{attempt}, restarts {restarts} ({limit})", attempt=status.attempt, **counts)
     return {
-        phrase("Name"): str(job.key),
+        phrase("Name"): show_key(job.key),
         phrase("Kind"): _kind(job.resource),
         phrase("Mode"): job.mode,
         phrase("Manager"): find_other_manager(stored.manifest),

@@ -45,25 +45,25 @@ def command() -> None:
         said = build_stopped(unfinished)
     elif stopped.leftovers:
         said = counted(
-            "embedded cluster was not up; ended {count} process that it had left behind",
-            "embedded cluster was not up; ended {count} processes that it had left behind",
+            "local cluster was not up; ended {count} process that it had left behind",
+            "local cluster was not up; ended {count} processes that it had left behind",
             count=stopped.leftovers,
         )
     else:
-        said = phrase("embedded cluster is not up")
+        said = phrase("local cluster is not up")
     stderr().print(localized(said))
 
 
 def build_stopped(unfinished: Sequence[Key]) -> Phrase:
     """The result. `unfinished`: the jobs that restart with the cluster."""
     if not unfinished:
-        return phrase("embedded cluster stopped")
+        return phrase("local cluster stopped")
     named: Phrase | str = ", ".join(each.name for each in unfinished[:_NAMED])
     if len(unfinished) > _NAMED:
         named = phrase("{names} and {count} more", names=named, count=len(unfinished) - _NAMED)
     return counted(
-        "embedded cluster stopped; {count} unfinished job ({names}) starts again with it: `{command}` removes it",
-        "embedded cluster stopped; {count} unfinished jobs ({names}) start again with it: `{command}` removes them",
+        "local cluster stopped; {count} unfinished job ({names}) starts again with it: `{command}` removes it",
+        "local cluster stopped; {count} unfinished jobs ({names}) start again with it: `{command}` removes them",
         count=len(unfinished),
         names=named,
         command=_write_deletion(unfinished),

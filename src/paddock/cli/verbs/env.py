@@ -62,7 +62,7 @@ from paddock.kube.nearness import nearest
 from paddock.kube.times import format_time
 from paddock.views.environment_users import name_users, read_plan, read_users
 from paddock.views.environments import read_environment_row
-from paddock.words.phrases import Foreign, Phrase, phrase
+from paddock.words.phrases import Foreign, Names, Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -121,9 +121,25 @@ def list_(context: click.Context, output: str, namespace: str) -> None:
         print_line(write_json(listed))
     else:
         language = readers_language()
-        rows = [replace(read_environment_row(each), changed=name_of(each) in changed) for each in found]
+        unbuilt = [name_of(each) for each in found if _is_unbuilt(each)]
+        rows = [
+            replace(read_environment_row(each), changed=name_of(each) in changed)
+            for each in found
+            if name_of(each) not in unbuilt
+        ]
+        rows.sort(key=lambda row: row.phase != "Ready")
         cells = [build_environment_list_cells(each, language) for each in rows]
-        print_table(stdout(), ENVIRONMENT_LIST_HEADER, cells, cut=True)
+        if cells:
+            print_table(stdout(), ENVIRONMENT_LIST_HEADER, cells, cut=True)
+        if unbuilt:
+            said = phrase("not built, as no job has needed them: {names} (they come with Paddock; -o json has all)",
+                          names=Names(tuple(unbuilt), most=0))  # fmt: skip
+            stderr().print(localized(said))
+
+
+def _is_unbuilt(environment: Manifest) -> bool:
+    """One that comes with Paddock, that nobody changed and no job has needed."""
+    return is_as_seeded(environment) and read_environment_row(environment).phase == "Pending"
 
 
 def _list_claims(output: str, namespace: str) -> None:

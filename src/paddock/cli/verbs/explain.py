@@ -28,9 +28,9 @@ from paddock.jobs.exit_codes import has_failed_rank
 from paddock.jobs.model import Phase, Status
 from paddock.jobs.objects.pod_groups import find_priority_class
 from paddock.jobs.sentences.explain import explain, explain_edit
-from paddock.kube.meta import Resource, name_of, namespace_of, uid_of
+from paddock.kube.meta import Key, Resource, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, format_duration
-from paddock.views.commands import choose_word
+from paddock.views.commands import choose_word, show_key
 from paddock.views.flags import LOCAL, Flags, build_next
 from paddock.views.given_up import read_given_up
 from paddock.views.gpus import shares_gpus
@@ -255,7 +255,7 @@ def build_explanation(
     metadata = manifest.get("metadata") or {}
     name, namespace = str(metadata.get("name")), str(metadata.get("namespace"))
     edit = explain_edit(status)
-    job = f"{manifest.get('kind')} {namespace}/{name}"
+    job = f"{manifest.get('kind')} {show_key(Key(namespace, name))}"
     head = [render(phrase("{said}: {why}", said=job, why=show_phase(status) or "Pending"), language)]
     head += [render(edit, language)] if edit is not None else []
     cause, manager = status.cause, explain_manager(manifest)
@@ -284,7 +284,7 @@ def build_explanation(
         ]
     age = format_duration(max(now - cause.since, 0)) if cause.since else "?"
     recorded = (manifest.get("status") or {}).get("cause")
-    by = phrase("recorded by the operator in status.cause: {reason}, {age} ago", reason=cause.reason, age=age)
+    by = phrase("reason {reason}, recorded {age} ago (status.cause of the job)", reason=cause.reason, age=age)
     given_up = read_given_up(manifest) == cause
     if given_up:
         by = phrase("`paddock run` gave the job up for it and suspended it: {reason}, {age} ago",

@@ -74,6 +74,7 @@ def command(
 
     \b
     paddock get                     the jobs, and why each waits or failed
+    paddock get resnet              of this one alone
     paddock get pods -o wide
     paddock get jobs resnet -o yaml
     paddock get -w
@@ -81,14 +82,16 @@ def command(
     PS counts parameter servers, which kubeflow.org calls Master; MASTER counts the masters of a PyTorchJob.
     """
     resources = KINDS_BY_WORD.get(kind.lower())
-    if resources is None:
+    if resources is None:  # the name of a job, as other verbs take it
         near = nearest(kind, PLURALS)
-        hint = explain_near(near) if near else _explain_unknown(kind, names)
-        raise UserError(
-            phrase(
-                "paddock get knows jobs, pods, environments and datasets, not {kind}{hint}", kind=repr(kind), hint=hint
-            )
-        )
+        if near or names:
+            raise UserError(
+                phrase(
+                    "paddock get knows jobs, pods, environments and datasets, not {kind}{hint}",
+                    kind=repr(kind), hint=explain_near(near) if near else phrase("; kubectl lists every kind"),
+                )
+            )  # fmt: skip
+        kind, names, resources = "jobs", (kind,), KINDS_BY_WORD["jobs"]
 
     if resources == (ENVIRONMENTS,) and choose_place().home is None:
         raise UserError(
@@ -258,9 +261,13 @@ def _only(
             near, where = nearest(name, known), _tell_where(resource, namespace, name)
             hint = explain_near(near) if near else where
             raise UserError(
-                phrase("there is no {kind} {name} here{hint}", kind=resource.kind, name=repr(name), hint=hint)
+                phrase("there is no {kind} {name} here{hint}", kind=_name_one(resource), name=repr(name), hint=hint)
             )
     return [(each, item) for each, item in found if name_of(item) in names]
+
+
+def _name_one(resource: Resource) -> Phrase | str:
+    return phrase("job") if resource in KINDS else resource.kind
 
 
 def _tell_where(resource: Resource, namespace: str, name: str) -> Phrase:
@@ -357,13 +364,6 @@ def _table_of_jobs(
         known.update(columns)
     cells = [rows.build_job_cells(row, now, language, columns=columns, wide=wide, most=most) for row in found]
     return list(rows.build_job_header(columns)), cells
-
-
-def _explain_unknown(word: str, names: tuple[str, ...]) -> Phrase:
-    """A word alone may be the name of a job, which other verbs take without its kind."""
-    if names:
-        return phrase("; kubectl lists every kind")
-    return phrase("; kubectl lists every kind, and `paddock get jobs {name}` a job of this name", name=word)
 
 
 def _list_of(items: list[Manifest]) -> Manifest:

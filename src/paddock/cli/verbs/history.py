@@ -218,6 +218,9 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool,
     now, language = time.time(), readers_language()
     cells = [run_rows.build_cells(row, now, language) for row in rows]
     header = list(run_rows.HEADER)
+    if len({row.run.identity for row in rows}) > len({(row.run.namespace, row.run.name) for row in rows}):
+        header = ["KIND", *header]
+        cells = [[row.run.kind, *each] for row, each in zip(rows, cells, strict=True)]
     if stdout().is_terminal and len({row.run.directory for row in rows}) == 1:
         header, cells = run_rows.drop_directory(header, cells)
     if spaces:
@@ -234,7 +237,8 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool,
             stdout().print(render(row.since, language))
         attempts_with_ranks = find_attempts(survey, row.run)
         attempts = run_rows.build_attempt_rows(row.run, attempts_with_ranks, language)
-        print_table(stdout(), run_rows.ATTEMPT_HEADER, attempts, cut=is_narrow(stdout()))
+        if len(attempts) > 1:
+            print_table(stdout(), run_rows.ATTEMPT_HEADER, attempts, cut=is_narrow(stdout()))
         if not fetched and (unread := survey.find_unread(row.run)):
             stdout().print(render(explain_metric_file(*unread), language), highlight=False)
         if not fetched and not row.metrics and any(attempts_with_ranks.values()) and row.run.phase != "Failed":

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from paddock.app.outputs import RunDirectory, list_files
+from paddock.app.outputs import RunDirectory, find_written, list_files
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.context_flags import is_chosen
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.session import choose_place, connect, home
-from paddock.cli.follow.kept_outputs import find_outputs
+from paddock.cli.follow.kept_outputs import explain_written, find_outputs
 from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import print_table, stderr, stdout
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from paddock.app.claimed.files import Listing
     from paddock.cli.follow.cluster_outputs import ClusterOutputs, Wanted
     from paddock.cli.follow.fetched_outputs import Found
+    from paddock.history.records import RunRecord
 
 
 @click.command(name="outputs", cls=Verb)
@@ -103,7 +105,17 @@ def _read_local(job: str, number: int | None, namespace: str, lists: bool, outpu
         print_line(write_json(build_answer(namespace, name, run, found, path, files), indent=2))
     else:
         _print_files(str(path), files, run, lists=lists)
+        if not files and (elsewhere := _find_elsewhere(record, found)):
+            stderr().print(localized(elsewhere))
     return _tell_fetched(fetched, listing)
+
+
+def _find_elsewhere(record: RunRecord | None, found: RunDirectory) -> Phrase | None:
+    """Where a run wrote that left nothing in its own directory, as a script does that knows nothing of Paddock."""
+    if record is None or not record.directory:
+        return None
+    ended = time.time() if record.ended is None else record.ended
+    return explain_written(record.directory, find_written(record.directory, found.started, ended))
 
 
 def _print_files(path: str, files: Sequence[tuple[str, int]], run: int | None, *, lists: bool) -> None:

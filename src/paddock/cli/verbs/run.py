@@ -113,9 +113,10 @@ def command(
     paddock run --context prod --image IMAGE --workdir . -- python train.py
     paddock run --context prod --image IMAGE --workdir . --push REGISTRY/NAME -- python train.py
 
-    What stands behind `--` is run as it is typed, by no shell. It becomes a PaddleJob or, of a program that imports
-    torch, a PyTorchJob like any other: --print shows it and `paddock init` writes it to a file. It is not restarted
-    unless --restarts says so. Behind a FILE, what follows `--` are arguments for its program, in every role.
+    Everything behind `--` is your command, with its arguments. No shell reads it again: what is to be done by one, such
+    as `a | b` or `a && b`, is typed as `-- bash -c 'a | b'`. The command becomes a PaddleJob or, of a program that
+    imports torch, a PyTorchJob like any other: --print shows it and `paddock init` writes it to a file. It is not
+    restarted unless --restarts says so. Behind a FILE, what follows `--` are arguments for its program, in every role.
 
     On the local cluster a script that is named by a relative path is taken from the directory that this is called in,
     or --workdir names. With --context the job goes to that Kubernetes, and a directory goes with it only where
@@ -141,9 +142,9 @@ def command(
     change the exit code.
 
     Exit code: 0 every rank did its work, 1 one failed, 2 the command or the manifest is wrong, 3 the job goes on and
-    can be followed no longer, as the local cluster does not start again, 130 interrupted. Of a command every rank is
-    waited for, and one that fails fails the job; --end-wait ends those that run on. Ctrl-C asks the job to end, a
-    second one kills it.
+    can be followed no longer, as the local cluster does not start again, 130 interrupted. The job of a command ends
+    when all of its ranks have ended, and fails when one of them fails; --end-wait stops ranks that run on. Ctrl-C asks
+    the job to end, a second one kills it.
     """
     options = read_options(typed, workdir, namespace)
     refuse_without(options.shares, without)

@@ -59,7 +59,7 @@ def command(output: str, namespace: str) -> int:
         _print(place, running, facts)
     else:
         said = phrase(
-            "embedded cluster is not up (home {path}): `paddock up` or `paddock run FILE` starts it",
+            "local cluster is not up (home {path}): `paddock up` or `paddock run FILE` starts it",
             path=str(place.root),
         )
         stdout().print(localized(said))
@@ -130,7 +130,7 @@ async def _fetch_report(client: Client) -> dict[str, Any]:
 
 def _print(place: Home, running: Running, facts: dict[str, Any]) -> None:
     up = format_duration(time.time() - running.started)
-    said = phrase("up for {time}, until ten minutes after the last job and the last client", time=up)
+    said = phrase("up for {time}; it stops by itself ten minutes after the last job and the last command", time=up)
     if facts["pinned"]:
         said = phrase("up for {time}, until `paddock down`", time=up)
     serves = phrase(
@@ -139,12 +139,13 @@ def _print(place: Home, running: Running, facts: dict[str, Any]) -> None:
     )  # fmt: skip
     machine = phrase("{machine}; pods in {sandbox}", machine=Foreign(running.machine), sandbox=running.sandbox)
     if running.sandbox == UNSANDBOXED:
-        machine = phrase("{machine}; pods without a sandbox, with all your rights", machine=Foreign(running.machine))
+        machine = phrase("{machine}; programs run without a sandbox, with all your rights",
+                         machine=Foreign(running.machine))  # fmt: skip
     full = explain_full_disk(place)
     other = explain_other_version(running.version)
     orphans = [Path(each) for each in facts["unnamedEnvironments"]]
     lines = {
-        phrase("embedded cluster:"): localized(said),
+        phrase("local cluster:"): localized(said),
         phrase("serves:"): localized(serves),
         **({phrase("version:"): localized(other)} if other is not None else {}),
         **({phrase("console:"): running.console} if running.console else {}),
@@ -167,10 +168,10 @@ def describe_report(facts: dict[str, Any]) -> dict[Phrase, str]:
     lines: dict[Phrase, str] = {}
     if "longestStall" in facts:
         said = phrase(
-            "at most {seconds} s without an answer, in the last {minutes} minutes",
+            "{seconds} s at most, in the last {minutes} minutes",
             seconds=f"{facts['longestStall']:.2f}", minutes=facts["minutes"],
         )  # fmt: skip
-        lines[phrase("longest stall:")] = localized(said)
+        lines[phrase("slowest answer:")] = localized(said)
     # What has been created again is told by `-o json` alone.
     if damaged := [one for one in facts.get("damaged") or () if not one.get("replaced")]:
         said = counted(

@@ -23,6 +23,7 @@ from paddock.cli.output.streams import print_line, print_notice, write_json
 from paddock.cli.output.tables import Table, is_piped, print_fitted
 from paddock.cli.output.terminal import build_table, stdout, styled
 from paddock.cli.verb import Verb
+from paddock.jobs.model import Phase
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import PODS, Manifest, is_controlled_by, uid_of
 from paddock.kube.printable import show_line
@@ -56,7 +57,8 @@ fifteen."""
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
 @namespace_option
 def command(jobs: tuple[str, ...], sort: Order, once: bool, output: str, all_namespaces: bool, namespace: str) -> int:
-    """What the ranks that run use: processors, memory and GPUs, drawn again every few seconds until Ctrl-C.
+    """What the ranks that run use: processors, memory and GPUs, drawn again every few seconds until Ctrl-C, or
+    until the jobs that are named have ended.
 
     \b
     paddock top
@@ -74,9 +76,7 @@ def command(jobs: tuple[str, ...], sort: Order, once: bool, output: str, all_nam
 
     async def work(client: Client, place: ClusterChoice) -> int:
         top = _Top(client, place, asked)
-        if live:
-            await _show(top)
-        return _print(await top.look(), top, output)
+        return await _show(top) if live else _print(await top.look(), top, output)
 
     return run_with_client(work)
 
@@ -100,6 +100,8 @@ class _Top:
     asked: Asked
     resting: list[Phrase] = field(default_factory=list)
     """What is said of each job that was named, and has no rank that runs."""
+    is_over: bool = False
+    """Jobs were named, and all have ended: nothing more comes."""
     _samples: dict[str, Sequence[Sample]] = field(default_factory=dict)
 
     async def look(self) -> list[RankUse]:
@@ -113,6 +115,7 @@ class _Top:
         if self.place.home is None:
             rows = [replace(row, samples=add_sample(row.samples, row)) for row in rows]
             self._samples = {row.uid: row.samples for row in rows}
+        self.is_over = not rows and are_over([each.status.phase for each in named])
         running = {row.uid for row in rows}
         options = self.place.flags.of(self.asked.namespace or "default")
         self.resting = [
@@ -133,6 +136,11 @@ class _Top:
         if home is None:
             return self._samples
         return {uid_of(pod): read_recent(home.pod_logs, pod, SHOWN) for pod in pods}
+
+
+def are_over(phases: Sequence[Phase]) -> bool:
+    """Whether jobs of these phases were named, and none of them will run again. Pure."""
+    return bool(phases) and all(each.terminal for each in phases)
 
 
 def explain_unmeasured(*, is_local: bool) -> Phrase:
@@ -197,12 +205,14 @@ def _draws() -> bool:
     return not is_piped() and console.is_terminal and console.is_interactive and console.file.isatty()
 
 
-async def _show(top: _Top) -> None:
-    """Until Ctrl-C, or an error."""
+async def _show(top: _Top) -> int:
+    """Until Ctrl-C, an error, or the end of the jobs that were named. Returns the exit code."""
     pause = _SECONDS if top.place.home is not None else _CLUSTER_SECONDS
     with Redrawn(stdout()) as screen:
         while True:
             screen.show(build_screen(await top.look(), top, screen.console), tell_left)
+            if top.is_over:
+                return 1
             await asyncio.sleep(pause)
 
 

@@ -60,6 +60,10 @@ def command(port: int, sandbox: str, limits: Limits | None, enforces: bool | Non
     --keep-logs: a time in m, h, d or w, a size in MiB, GiB or TiB, or both. The oldest runs go first; of each
     name's last run the record is kept for 90 days. What has not ended is kept. `paddock history` lists what is kept.
 
+    --sandbox: in bubblewrap (bwrap) a program sees its own processes alone. Without it, a program that
+    you train has your rights: it can read and change all files that you can, as one that you start in a shell. Install
+    the package bubblewrap, then `paddock down` and `paddock up`, to have it.
+
     --enforce-limits: as root, and in a part of the system that is the user's own, the kernel enforces memory limits in
     any case. Elsewhere a container above its limit is only told, by `paddock explain`, until this is given.
     """
@@ -73,10 +77,10 @@ def command(port: int, sandbox: str, limits: Limits | None, enforces: bool | Non
         _enforce_limits(place, enforces)
     running = started.running
     if started.fresh:
-        for said in explain_started(started):
+        for said in explain_started(started, place):
             _notify(said)
     else:
-        _notify(phrase("embedded cluster is up already ({url}, process {pid})", url=running.url, pid=running.pid))
+        _notify(phrase("local cluster is up already ({url}, process {pid})", url=running.url, pid=running.pid))
         _warn_of_differences(running.url, running.sandbox, port, sandbox)
     export = f"export KUBECONFIG={shlex.quote(str(place.kubeconfig))}"
     if running.console:

@@ -119,6 +119,8 @@ def command(
         print_fitted(lambda _: usage_rows.build_table(rows, columns), cut=False)
         if len(rows) > 1:
             print_notice(localized(usage_rows.explain_total(rows, since.strip())))
+        if unasked := usage_rows.explain_unasked(rows):
+            print_notice(localized(unasked))
     elif where:
         print_notice(localized(phrase("no job of namespace {namespace} has held anything", namespace=where)))
     else:

@@ -24,7 +24,7 @@ from paddock.kube.errors import Forbidden
 from paddock.kube.meta import PODS
 from paddock.views.stored import read_stored
 from paddock.views.usage import By, Held, Window, group_pods, read_run, read_stored_job, sum_rows
-from paddock.views.usage_rows import build_table, explain_jobs, explain_total
+from paddock.views.usage_rows import build_table, explain_jobs, explain_total, explain_unasked
 from paddock.words.phrases import Phrase, phrase
 
 ON_A_PAGE = 200
@@ -74,7 +74,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "more": max(0, len(lines) - ON_A_PAGE),
         "total": page.say(explain_total(rows, since)) if len(rows) > 1 else "",
         "said": page.say(said),
-        "notes": [page.say(each) for each in _list_notes(page)],
+        "notes": [page.say(each) for each in (explain_unasked(rows), *_list_notes(page)) if each],
         "namespace": namespace,
         "hidden": page.backend.held is None and all(_is_forbidden(page, each) for each in KINDS),
         "periods": [_build_choice(page, each, each == since, since=each, by=by) for each in _PERIODS],

@@ -17,6 +17,11 @@ def explain_looked_at(host: Host, asked: Asked) -> Phrase:
         gpus=counted("{count} GPU", "{count} GPUs", count=len(host.gpus.cards)),
         interfaces=counted("{count} interface", "{count} interfaces", count=len(host.interfaces)),
     )
+    if not host.others and asked.peers:
+        return phrase(
+            "{machine}; all that was named (--peer) is this machine itself, so names and networks were not judged",
+            machine=machine,
+        )
     if not host.others:
         return phrase(
             "{machine}; no other machine was named (--peer), so names and networks were not judged",

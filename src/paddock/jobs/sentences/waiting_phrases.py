@@ -200,8 +200,8 @@ def explain_last_ranks(args: Args) -> Phrase:
     ranks, count = names_of(args, "ranks"), count_of(args, "ranks")
     if args.get("seconds") is None:
         return counted(
-            "the other ranks have ended well; {ranks} still runs, and is waited for",
-            "the other ranks have ended well; {ranks} still run, and are waited for",
+            "the other ranks have finished; {ranks} still runs, and the job waits for it",
+            "the other ranks have finished; {ranks} still run, and the job waits for them",
             ranks=ranks, count=count,
         )  # fmt: skip
     return counted(

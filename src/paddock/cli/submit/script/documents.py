@@ -68,7 +68,10 @@ def read_documents(
     if file is None:
         if words is None:
             raise UserError(
-                phrase("a manifest or a program is wanted: `paddock run job.yaml`, or `paddock run -- python train.py`")
+                phrase(
+                    "what is to run? A program: `paddock run -- python train.py`; or a job of a YAML file: "
+                    "`paddock run job.yaml`"
+                )
             )
         request = _name(read_request(words, options, place, os.environ, notify), place, notify)
         checked = build_documents(request)

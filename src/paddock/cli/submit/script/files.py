@@ -126,12 +126,17 @@ def _check_file(launch: Launch, machine: Machine) -> None:
     if not os.access(path, os.R_OK):
         raise UserError(phrase("{path} cannot be read: {why}", path=script, why=phrase("Permission denied")))
     if program.kind is Kind.PROGRAM and launch.launcher is None and not os.access(path, os.X_OK):
-        starter = name_python() if script.endswith(".py") else "bash"
-        said = phrase(
-            "{script} is not executable: `chmod +x {script}`, or `{command}`",
-            script=script, command=f"{starter} {script}",
-        )  # fmt: skip
-        raise UserError(said)
+        raise UserError(_explain_not_executable(script, path))
+
+
+def _explain_not_executable(script: str, path: Path) -> Phrase:
+    """A file without a line `#!` would be run by a shell, whatever it is."""
+    command = f"{name_python() if script.endswith('.py') else 'bash'} {script}"
+    with path.open("rb") as file:
+        if file.read(2) != b"#!":
+            return phrase("{script} is not executable, and has no first line `#!`: `{command}`",
+                          script=script, command=command)  # fmt: skip
+    return phrase("{script} is not executable: `chmod +x {script}`, or `{command}`", script=script, command=command)
 
 
 def _check_source(program: Program, machine: Machine, *, servers: bool, notify: Notify) -> None:

@@ -246,6 +246,15 @@ class ScriptOptions:
         return Path(self.requirements) if self.requirements not in (None, NO_REQUIREMENTS) else None
 
 
+WHAT = ("--ps", "--framework", "--image", "--end-wait", "--print")
+WITH_WHAT = ("--memory", "--share-gpu", "--without", "--env-file", "--secret", "--outputs", "--storage",
+             "--storage-class")  # fmt: skip
+WHERE = ("--workdir", "--sandbox", "--context", "--kubeconfig", "--namespace", "--queue", "--priority", "--push",
+         "--image-python")  # fmt: skip
+WHILE_IT_RUNS = ("--tag", "--note", "--rank", "--role", "--raw", "--watch", "--timeout", "--hold", "--on-end", "--help")
+"""Groups of `--help`, behind the options that are in none: those of the first day, which are declared first."""
+
+
 def script_options(command: Command) -> Command:
     for option in reversed(_OPTIONS):
         command = option(command)

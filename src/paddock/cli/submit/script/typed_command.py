@@ -9,13 +9,15 @@ import posixpath
 import shlex
 import shutil
 from collections.abc import Sequence
+from gettext import gettext
 from itertools import pairwise
 
 import click
 
-from paddock.cli.output.language import localized
-from paddock.cli.submit.script.options import RESUME, RUN_TO_RESUME
+from paddock.cli.output.language import localized, readers_language
+from paddock.cli.submit.script.options import RESUME, RUN_TO_RESUME, WHAT, WHERE, WHILE_IT_RUNS, WITH_WHAT
 from paddock.cli.verb import Verb
+from paddock.words.catalogues import translate
 from paddock.words.phrases import phrase
 
 _KEY = "paddock.command"
@@ -49,6 +51,22 @@ class CommandVerb(Verb):
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """In groups. An option that is in none of them is in the first."""
+        language = readers_language()
+        groups = {
+            translate("What runs", language): WHAT,
+            translate("With what", language): WITH_WHAT,
+            translate("Where", language): WHERE,
+            translate("While it runs", language): WHILE_IT_RUNS,
+        }
+        options = (each for each in self.get_params(ctx) if isinstance(each, click.Option))
+        rows = [(each.opts[-1], row) for each in options if (row := each.get_help_record(ctx)) is not None]
+        grouped = {name for names in groups.values() for name in names}
+        for title, names in {gettext("Options"): [name for name, _ in rows if name not in grouped], **groups}.items():
+            with formatter.section(title):
+                formatter.write_dl([row for name, row in rows if name in names])
 
     def _refuse_program(self, ctx: click.Context, before: Sequence[str]) -> None:
         place = self._find_name(ctx, before)
