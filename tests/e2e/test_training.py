@@ -102,6 +102,7 @@ else:
 def test_a_program_that_asks_the_servers_at_once_starts_when_they_answer(cluster: Cluster, workers: str) -> None:
     """`push dense param failed` where it does not wait: the servers of this one take five seconds longer."""
     (cluster.directory / "hasty.py").write_text(HASTY)
-    ended = cluster.paddock("run", "--ps", "2", "--workers", workers, "--", "python", "hasty.py", seconds=300)
+    options = ["--workdir", str(cluster.directory), "--ps", "2", "--workers", workers]
+    ended = cluster.paddock("run", *options, "--", "python", "hasty.py", seconds=300)
     assert ended.code == 0, str(ended)
     assert "hasty.py calls init_worker(): the workers start when the servers answer, or after 120 s" in ended.said
