@@ -22,6 +22,7 @@ from paddock.app import home as homes
 from paddock.app import launch
 from paddock.app.home import Home, HomeError
 from paddock.app.launch import StartError, Stopped
+from paddock.words.phrases import phrase
 from support import fork_server
 from support.process_state import read_children
 
@@ -162,7 +163,7 @@ INFO = "2026-11-30 10:00:00,000 INFO paddock.operator.controller PaddleJob defau
     ],
 )  # fmt: skip
 def test_a_line_about_another_matter_is_not_why_the_cluster_ended(code: int | None, log: str, why: str) -> None:
-    assert str(launch.explain_exit(code, log)) == why
+    assert str(phrase("{why}", why=launch.explain_exit(code, log))) == why
 
 
 def test_a_cluster_that_is_killed_while_it_starts_leaves_the_record_of_the_killed_one(

@@ -71,7 +71,7 @@ def start(home: homes.Home, *, port: int = 0, sandbox: str = "auto", idle: float
     return Started(running, time.monotonic() - begun, fresh=True)
 
 
-def _spawn(home: homes.Home, port: int, sandbox: str, idle: float) -> tuple[dict[str, object], Phrase]:
+def _spawn(home: homes.Home, port: int, sandbox: str, idle: float) -> tuple[dict[str, object], Phrase | Foreign]:
     """What it tells of itself when it is ready or cannot be, nothing where it ended before; and why it ended, as far as
     is known."""
     reader, writer = os.pipe()
@@ -145,13 +145,13 @@ def find_other_settings(pid: int, environ: Mapping[str, str]) -> list[str]:
 _OTHER_MATTER = re.compile(r"\S+ \S+ (INFO|DEBUG) ")
 
 
-def explain_exit(code: int | None, log: str) -> Phrase:
+def explain_exit(code: int | None, log: str) -> Phrase | Foreign:
     """Why the cluster's process ended, by its exit code and by what it logged since its start; a line of INFO is about
     another matter. Pure."""
     if code is not None and code < 0:
         return phrase("signal {number} killed it", number=-code)
     reasons = [line for line in log.splitlines() if line.strip() and not _OTHER_MATTER.match(line)]
-    return phrase("{said}", said=Foreign(reasons[-1])) if reasons else phrase("it said nothing")
+    return Foreign(reasons[-1]) if reasons else phrase("it said nothing")
 
 
 def _read_log(home: homes.Home, begin: int) -> str:

@@ -164,7 +164,10 @@ class ShellReader:
 
     def _hide(self, hiding: Hiding | None) -> None:
         """Marks the commands as which the shell does not end."""
-        for place in range(hiding.begun, hiding.ended) if hiding is not None else ():
+        if hiding is None:
+            return
+        self._spend((hiding.ended - hiding.begun) // 4)
+        for place in range(hiding.begun, hiding.ended):
             command = self.commands[place]
             by = hiding.by or (f"| {command.piped[-1]}" if command.piped else "")
             if by:

@@ -159,7 +159,7 @@ def _is_of_traceback(line: str) -> bool:
 
 
 def read_whole(lines: Iterable[str]) -> Swallowed:
-    """Of a whole log."""
+    """What a whole log says."""
     reader = Swallowed()
     reader.feed(list(lines))
     return reader

@@ -190,7 +190,7 @@ def find_unseen(reading: Reading) -> Launch | None:
 
 
 def explain_ends(reading: Reading) -> Iterator[Phrase]:
-    """Of a shell that does not end as the program that trains."""
+    """What is told of a shell that does not end as the program that trains."""
     if (launch := find_unseen(reading)) is None:
         return
     before = launch.before or takewhile(lambda word: word is not launch.program.word, launch.words)

@@ -96,7 +96,7 @@ def check_script(text: str, read_file: ReadFile | None = None, *, name: str = ""
 
 
 def check_named_scripts(document: Document, read_file: ReadFile) -> Iterator[Problem]:
-    """Of the scripts that the commands of pods name, those that do not end as the program that trains."""
+    """The scripts that the commands of pods name, and that do not end as the program that trains."""
     for part in read_parts(document.manifest):
         for container in part.containers():
             typed, read = read_container(container.value), read_container(container.value, read_file)

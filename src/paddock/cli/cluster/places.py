@@ -220,7 +220,7 @@ async def _waits(client: Client, job: StoredJob) -> bool:
 
 
 def _explain_kept(job: StoredJob, flags: Flags) -> Phrase:
-    """Of a job whose cluster does not start again: its pods are processes of their own."""
+    """What becomes of a job whose cluster does not start again: its pods are processes of their own."""
     command = f"paddock logs {job.key.name} -f{flags.of(job.key.namespace)}"
     return phrase(
         "the job is kept, and its ranks go on: `{command}` starts the cluster and follows it", command=command

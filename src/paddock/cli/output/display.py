@@ -124,12 +124,12 @@ def build_end(view: FollowedJob, language: str = "en") -> str:
     )
 
 
-def _name_error(error: Complaint) -> Phrase:
+def _name_error(error: Complaint) -> Phrase | str:
     """`KeyError (line 41)`; the line where it is known, and the text of what is no exception."""
     name = error.text.partition(":")[0]
     name = name if name.replace(".", "").isidentifier() else error.text
     if error.line is None:
-        return phrase("{error}", error=name)
+        return name
     return phrase("{error} (line {number})", error=name, number=error.line)
 
 
