@@ -102,7 +102,7 @@ class Epochs:
         return is_whole or (step <= self._begin and self._told >= _ENOUGH)
 
     def _sum_up(self, found: Progress) -> tuple[Epochs, Position]:
-        """Of a line without a step of its own."""
+        """Places a line without a step of its own."""
         if found.epochs_done is not None:
             return self, Position(found.epochs_done - (self.base or 0), self.at.step)
         if found.epoch is None or found.step is not None:

@@ -114,6 +114,14 @@ POINTS: list[tuple[str, list[str], str, dict[str, list[float]]]] = [
      epochs("epoch {e} step 5/10 loss nan", "epoch {e} step 10/10 loss 9"), "step", {"loss": [5, 10, 15, 20, 25, 30]}),
     ("two processes in one log", [f"step {step} loss 0.5" for step in (0, 10, 0, 20, 10, 20, 30, 40, 30, 40)], "step",
      {"loss": [0, 10, 20, 20, 30, 40, 40]}),
+    ("two processes in one log, at the end of an epoch", [f"step {step}/20 loss 0.5" for step in (10, 10, 20, 19, 20)],
+     "step", {"loss": [10, 10, 20, 20]}),
+    ("two ranks in one log, one of them behind", [f"rank {rank} step {step}/20 loss 0.5" for rank, step in
+     ((0, 10), (1, 10), (0, 20), (0, 10), (1, 20), (1, 10), (0, 20))], "step", {"loss": [10, 10, 20, 30, 40, 40]}),
+    ("a line that comes late", ["Epoch 1 step 20/20 loss 0.5", "Epoch 1 val_loss 0.5", "Epoch 2 step 10/20 loss 0.5",
+     "Epoch 1 val_acc 0.5", "step 15/20 loss 0.5"], "step", {"loss": [20, 30, 35], "val_accuracy": [20]}),
+    ("the steps of an evaluation", ["epoch 1 step 40/50 loss 0.5", "[Eval] epoch 1, step 5, loss: 0.7",
+     "epoch 1 step 50/50 loss 0.5"], "step", {"loss": [40, 50], "val_loss": [40]}),
     ("the ranks of one log", epochs(*(f"rank {rank} step {step}/20 loss 0.5" for step in (10, 20) for rank in (0, 1))),
      "step", {"loss": [each for each in ALL for _ in (0, 1)]}),
 ]  # fmt: skip

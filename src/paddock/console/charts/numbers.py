@@ -40,7 +40,7 @@ _BATCH = 1_000
 _MOST_UNREAD = 100
 
 
-class Said(NamedTuple):
+class Origin(NamedTuple):
     """A line that a number was read from."""
 
     number: int
@@ -67,15 +67,15 @@ class Series:
     """The line that the last one was read from."""
     unit: str = ""
 
-    def add(self, line: Said, at: Position, value: float, most: int = _LONGEST_SERIES) -> None:
+    def add(self, origin: Origin, at: Position, value: float, most: int = _LONGEST_SERIES) -> None:
         """`most`: as many readings are kept at most."""
-        self.lines.append(line.number)
-        self.places.append(line.place)
+        self.lines.append(origin.number)
+        self.places.append(origin.place)
         self.epochs.append(math.nan if at.epoch is None else at.epoch)
         self.steps.append(math.nan if at.step is None else at.step)
         self.ends.append(at.ends)
         self.values.append(value)
-        self.text, self.unit = line.text[:_LONGEST_TEXT], line.unit
+        self.text, self.unit = origin.text[:_LONGEST_TEXT], origin.unit
         if len(self.values) >= most:
             self._thin(most // 2)
 
@@ -115,12 +115,12 @@ class LogNumbers:
             return
         for text in line.split("\r"):
             if (found := self._reader.read(text)) is not None:
-                said = Said(number, place, without_colours(text).strip(), found.unit)
+                origin = Origin(number, place, without_colours(text).strip(), found.unit)
                 self.printed, at = self.printed.read(found)
-                self._take(said, at, found, self._names_printed)
+                self._take(origin, at, found, self._names_printed)
                 for name, value in (*found.others.items(), *found.asides.items()):
                     if OWN + name not in self._on_purpose:
-                        self._add_own(OWN + name, said, at, value)
+                        self._add_own(OWN + name, origin, at, value)
         if not self.series and len(self._unread) < _MOST_UNREAD and may_have_progress(line):
             self._unread.append(line[: 2 * LONGEST_LINE])
 
@@ -140,13 +140,13 @@ class LogNumbers:
             self._on_purpose |= names
             for name in names:
                 self.series.pop(name, None)
-            said = Said(-1, self.offset - 1, "", found.unit)
+            origin = Origin(-1, self.offset - 1, "", found.unit)
             self.noted, at = self.noted.read(found)
-            self._take(said, at, found, self._on_purpose)
+            self._take(origin, at, found, self._on_purpose)
             for name, value in found.others.items():
                 if OWN + name not in self._on_purpose:
                     self.series.pop(OWN + name, None)
-                if self._add_own(OWN + name, said, at, value):
+                if self._add_own(OWN + name, origin, at, value):
                     self._on_purpose.add(OWN + name)
 
     def _forget_written(self) -> None:
@@ -155,11 +155,11 @@ class LogNumbers:
             del self.series[name]
         self._on_purpose = {name for name in self._on_purpose if not name.startswith(OWN)}
 
-    def _add_own(self, name: str, said: Said, at: Position, value: float) -> bool:
+    def _add_own(self, name: str, origin: Origin, at: Position, value: float) -> bool:
         """Whether there was room for it."""
         if name not in self.series and sum(each.startswith(OWN) for each in self.series) >= MOST_OWN:
             return False
-        self.series.setdefault(name, Series()).add(said, at, value, _LONGEST_OWN)
+        self.series.setdefault(name, Series()).add(origin, at, value, _LONGEST_OWN)
         return True
 
     def is_on_purpose(self, name: str) -> bool:
@@ -171,13 +171,13 @@ class LogNumbers:
         """Why a line of PADDOCK_METRICS was not read."""
         return self._lines.problem
 
-    def _take(self, said: Said, at: Position, found: Progress, names: Collection[str]) -> None:
+    def _take(self, origin: Origin, at: Position, found: Progress, names: Collection[str]) -> None:
         for name in names:
             if (value := getattr(found, name)) is not None:
-                self.series.setdefault(name, Series()).add(said, at, value)
+                self.series.setdefault(name, Series()).add(origin, at, value)
 
     def epochs_of(self, name: str) -> Epochs:
-        """Those that tell where the readings of a series stand."""
+        """What tells where the readings of a series stand."""
         return self.noted if name in self._on_purpose else self.printed
 
     @property
@@ -199,7 +199,7 @@ class LogNumbers:
         steps = _count_steps(before[1], last, self.printed.steps or self.noted.steps) if before else 0
         if before and steps > 0:
             series = self.series.setdefault(MEASURED, Series())
-            series.add(Said(self.read - 1, self.offset - 1, "", "it/s"), last, steps / (now - before[0]))
+            series.add(Origin(self.read - 1, self.offset - 1, "", "it/s"), last, steps / (now - before[0]))
 
     @property
     def _stand(self) -> Position:
