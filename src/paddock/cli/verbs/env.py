@@ -138,7 +138,7 @@ def list_(context: click.Context, output: str, namespace: str) -> None:
 
 
 def _is_unbuilt(environment: Manifest) -> bool:
-    """One that comes with Paddock, that nobody changed and no job has needed."""
+    """Whether it comes with Paddock, nobody changed it and no job has needed it."""
     return is_as_seeded(environment) and read_environment_row(environment).phase == "Pending"
 
 
