@@ -14,12 +14,14 @@ import pytest
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.rows import build_environment_list_cells
-from paddock.cli.verbs.env import build_environment, check_changes
+from paddock.cli.verbs.env import build_environment, check_changes, is_unbuilt
 from paddock.environments.changes import Changes, change_environment, find_differences, is_built_anew
 from paddock.environments.crd import build_crd
+from paddock.environments.defaults import build_defaults
 from paddock.environments.from_files import with_files
 from paddock.environments.manifests import Settings, explain_python
 from paddock.environments.requirement_files import Requirements
+from paddock.environments.seeding import plan_seeding
 from paddock.environments.sources import Source, read_source
 from paddock.kube.meta import PODS, Key, Manifest, Resource
 from paddock.views.environment_users import Plan, User, count_users, read_plan, read_users
@@ -203,3 +205,9 @@ def test_all_problems_of_an_update_are_reported_at_once() -> None:
 def test_the_list_marks_an_environment_whose_file_has_changed() -> None:
     row = replace(read_environment_row(TINY), changed=True)
     assert build_environment_list_cells(row)[-1] == "requirements.txt changed since; the next run rebuilds it"
+
+
+def test_what_comes_with_paddock_and_was_never_built_has_no_row_of_its_own() -> None:
+    (seeded, *_), _ = plan_seeding((), build_defaults())
+    ready, changed = seeded | {"status": {"phase": "Ready"}}, seeded | {"spec": {**seeded["spec"], "python": ">=3.11"}}
+    assert [is_unbuilt(each) for each in (seeded, ready, changed, TINY)] == [True, False, False, False]

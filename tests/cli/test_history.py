@@ -13,7 +13,7 @@ from paddock.app.home import Home
 from paddock.cli.main import cli
 from paddock.history.note_files import write_note
 from paddock.history.notes import Note
-from paddock.history.records import RunRecord, write_record
+from paddock.history.records import Attempt, RunRecord, write_record
 from paddock.kube.described import OWNER_ANNOTATION, TAGS_ANNOTATION
 
 Ask = Callable[..., Result]
@@ -51,3 +51,15 @@ def test_only_runs_with_the_tag_are_listed(ask: Ask, tag: str, runs: list[int]) 
 def test_of_one_job_the_note_stands_below_its_run_and_acts_on_no_terminal(ask: Ask) -> None:
     said = ask("demo").stdout
     assert "tags: sweep\n    first line\n    second \\x1b]0;title\\x07" in said and "\x1b" not in said
+
+
+def test_the_kind_is_a_column_where_a_name_is_of_two_kinds_and_one_attempt_has_no_table(
+    ask: Ask, tmp_path: Path
+) -> None:
+    assert not {"KIND", "ATTEMPT"} & set(ask("demo").stdout.split())
+    torch = RunRecord("kubeflow.org/v1", "PyTorchJob", "default", "demo", "t1", 1, 4.0, ended=9.0, phase="Completed",
+                      finished=True, attempts=(Attempt(0, 4.0), Attempt(1, 5.0)))  # fmt: skip
+    write_record(Home(tmp_path, tmp_path).history, torch)
+    said = ask().stdout
+    assert said.startswith("KIND ") and "\nPyTorchJob   demo" in said
+    assert ask("pytorchjob.kubeflow.org/demo").stdout.count("ATTEMPT   BEGAN") == 1

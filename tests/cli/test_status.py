@@ -1,4 +1,4 @@
-"""What `paddock status` says of a server: its longest stall, and objects that were set aside."""
+"""What `paddock status` says of a server: its slowest answer, and objects that were set aside."""
 
 from __future__ import annotations
 

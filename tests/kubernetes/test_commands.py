@@ -194,7 +194,7 @@ async def test_run_follows_a_job_to_its_end(user: User) -> None:
         await user.says("Succeeded")
         ended = await end(run)
     assert ended.code == 0, ended
-    assert begun[0] == f"PaddleJob {user.world.namespace}/demo: Single mode, 1 worker"
+    assert begun[0] == f"PaddleJob {user.world.namespace}/demo: 1 worker"
     assert begun[1] == "runs python train.py, image example.com/mine:1"
     assert "connection refused" in begun[-1]
     lines = ended.err.splitlines()
@@ -220,10 +220,10 @@ async def test_a_job_that_fails_says_which_rank_and_where_its_log_is(user: User)
     assert "worker-0 ended with exit code 3" in ended.err and "logs: paddock logs demo --context prod" in ended.err
     assert logs.code == 1 and "the log of demo-worker-0 cannot be read: " in logs.err
     assert explained.out.splitlines()[1].startswith("failed: worker-0 ended with exit code 3")
-    assert "recorded by the operator in status.cause: RankFailed" in explained.out
+    assert "reason RankFailed, recorded " in explained.out
     assert "next: paddock logs demo --context prod --role worker --rank 0" in explained.out
     assert "exit code 3" in described.out and "Warning  Failed" in described.out
-    assert listed.out.splitlines()[0].split() == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE", "WHY"]
+    assert listed.out.splitlines()[0].split() == ["NAME", "STATUS", "WORKER", "AGE", "WHY"]
     assert json.loads(whole.out)["status"]["cause"]["reason"] == "RankFailed"
 
 

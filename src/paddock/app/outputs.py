@@ -62,7 +62,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFiles:
     """What was made or changed below a working directory while a run went on."""
 
     directory: Path
@@ -219,7 +219,7 @@ def is_no_result(path: str) -> bool:
     return len(parts) > 2 and parts[0] == LOGS and _RANK.fullmatch(parts[1]) is not None
 
 
-def find_written(directory: str, began: Moment, ended: Moment) -> Written | None:
+def find_written(directory: str, began: Moment, ended: Moment) -> WrittenFiles | None:
     """What was made or changed below the directory in which a run was started, by the times of its files; without what
     is hidden, packages, and sources, which their author may edit meanwhile. None for a tree of which that is not known:
     one with more than `_MOST_SEEN` entries."""
@@ -236,7 +236,7 @@ def find_written(directory: str, began: Moment, ended: Moment) -> Written | None
                 if began <= facts.st_mtime <= ended and not _SKIPPED.match(name):
                     found.append(top)
                     size += facts.st_size
-    return Written(Path(os.path.commonpath(found) if found else directory), Size(len(found), size))
+    return WrittenFiles(Path(os.path.commonpath(found) if found else directory), Size(len(found), size))
 
 
 def has_outputs(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from doctor.host.hosts import LAPTOP, NODE, with_peers
+from paddock.doctor.host.endpoints import read_endpoint
 from paddock.doctor.host.looked_at import explain_looked_at
 from paddock.doctor.host.values import Asked
 
@@ -17,4 +18,8 @@ def test_without_peers_it_says_what_was_not_judged() -> None:
     assert str(said) == (
         "laptop (4 cores, 16 GiB, 0 GPUs, 2 interfaces); no other machine was named (--peer), so names and "
         "networks were not judged"
+    )
+    said = explain_looked_at(LAPTOP, Asked((read_endpoint("localhost"),)))
+    assert str(said).endswith(
+        "; all that was named (--peer) is this machine itself, so names and networks were not judged"
     )

@@ -103,7 +103,7 @@ def test_the_places_are_those_of_the_settings_each_alone() -> None:
             "UV_DEFAULT_INDEX": "https://main.example/simple",
         }
     )
-    assert [each.name for each in places] == ["find-links", "extra.example", "second.example", "main.example"]
+    assert [each.name for each in places] == ["pip --find-links", "extra.example", "second.example", "main.example"]
     assert places[0].flags == ("--no-index",)
     assert places[1].variables["UV_DEFAULT_INDEX"] == "https://user:secret@extra.example/simple"
     assert places[2].variables["UV_DEFAULT_INDEX"] == "https://second.example/"
@@ -121,7 +121,7 @@ def test_a_place_is_asked_for_the_version_that_is_wanted() -> None:
 
 def test_what_was_chosen_is_said() -> None:
     cpu = {"torch": "2.13.0+cpu", "numpy": "2.4"}
-    assert explain_build(cpu, "find-links", cuda=False) == "torch 2.13.0+cpu for CPUs, from find-links"
+    assert explain_build(cpu, "pip --find-links", cuda=False) == "torch 2.13.0+cpu for CPUs, from pip --find-links"
     assert explain_build({"torch": "2.15.0"}, "", cuda=False) == "torch 2.15.0 for CPUs"
     assert explain_build({"torch": "2.15.0"}, "", cuda=True) == "torch 2.15.0 for GPUs"
     assert explain_build({"torch": "2.9.0+rocm6.4"}, "download.pytorch.org", cuda=False) == (

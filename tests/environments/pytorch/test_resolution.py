@@ -57,11 +57,11 @@ async def test_a_machine_without_a_gpu_gets_the_build_for_cpus_of_find_links(bui
     add_link(tmp_path, "2.9.0+cpu")
     built, seen = await build(builder)
     assert built.packages == {"numpy": "1.0", "torch": "2.13.0+cpu"}
-    assert built.build == "torch 2.13.0+cpu for CPUs, from find-links"
+    assert built.build == "torch 2.13.0+cpu for CPUs, from pip --find-links"
     assert [each.build for each in seen][-1] == built.build
     status = build_status(TORCH, Usable(built.path, built.python, built.packages, built.size, built.build))
     assert status["torch"] == built.build
-    assert status["message"].startswith("torch 2.13.0+cpu for CPUs, from find-links, Python ")
+    assert status["message"].startswith("torch 2.13.0+cpu for CPUs, from pip --find-links, Python ")
 
 
 @pytest.mark.slow
@@ -111,7 +111,7 @@ async def test_find_links_are_asked_also_where_uv_is_set_to_a_build_out_of_reach
 ) -> None:
     add_link(tmp_path, "2.13.0+cpu")
     built, _ = await build(replace(builder, environ={**builder.environ, "UV_TORCH_BACKEND": "cpu"}))
-    assert built.build == "torch 2.13.0+cpu for CPUs, from find-links"
+    assert built.build == "torch 2.13.0+cpu for CPUs, from pip --find-links"
 
 
 @pytest.mark.slow

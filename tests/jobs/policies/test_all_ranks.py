@@ -60,7 +60,7 @@ def test_whoever_is_last_may_run_for_hours(done: tuple[str, ...]) -> None:
         found = look(status, end(TORCH, *done), later)
         assert (found.status.phase, reason(found), deleted(found)) == (Phase.RUNNING, "WaitingForLastRanks", [])
         assert found.status.cause is not None
-        assert explain(found.status.cause).endswith(("is waited for", "are waited for"))
+        assert explain(found.status.cause).endswith(("the job waits for it", "the job waits for them"))
         assert found.requeue_after is None
         status = found.status
     every = end(TORCH, "master-0", "worker-0", "worker-1", ago=-HOURS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paddock.app.home import Home
-from paddock.app.outputs import RunDirectory, Written, read_jobs, read_runs
+from paddock.app.outputs import RunDirectory, WrittenFiles, read_jobs, read_runs
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.output.local_paths import format_path
 from paddock.history.records import RunRecord, find_runs
@@ -45,7 +45,7 @@ def choose_run(
     raise Failed(said)
 
 
-def explain_written(directory: str, found: Written | None) -> Phrase | None:
+def explain_written(directory: str, found: WrittenFiles | None) -> Phrase | None:
     """`4 files (14 MiB) were written in ~/cifar/checkpoints while it ran`, and how each run keeps its own; None where
     nothing was. `found`: None where that is not known. Pure."""
     if found is None:

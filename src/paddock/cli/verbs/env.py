@@ -121,7 +121,7 @@ def list_(context: click.Context, output: str, namespace: str) -> None:
         print_line(write_json(listed))
     else:
         language = readers_language()
-        unbuilt = [name_of(each) for each in found if _is_unbuilt(each)]
+        unbuilt = [name_of(each) for each in found if is_unbuilt(each)]
         rows = [
             replace(read_environment_row(each), changed=name_of(each) in changed)
             for each in found
@@ -137,8 +137,8 @@ def list_(context: click.Context, output: str, namespace: str) -> None:
             stderr().print(localized(said))
 
 
-def _is_unbuilt(environment: Manifest) -> bool:
-    """One that comes with Paddock, that nobody changed and no job has needed."""
+def is_unbuilt(environment: Manifest) -> bool:
+    """Whether it comes with Paddock, nobody changed it and no job has needed it."""
     return is_as_seeded(environment) and read_environment_row(environment).phase == "Pending"
 
 

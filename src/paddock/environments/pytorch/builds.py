@@ -112,7 +112,7 @@ def list_indexes(environ: Mapping[str, str]) -> tuple[Index, ...]:
     alone = dict.fromkeys(("UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS"))
     named = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
     urls = dict.fromkeys(_read_url(each) for name in named for each in environ.get(name, "").split())
-    links = [Index("find-links", ("--no-index",))] if environ.get("UV_FIND_LINKS") else []
+    links = [Index("pip --find-links", ("--no-index",))] if environ.get("UV_FIND_LINKS") else []
     return (*links, *(Index(_name_index(url), (), {**alone, "UV_DEFAULT_INDEX": url}) for url in urls))
 
 
@@ -177,7 +177,7 @@ def build_probe(definition: Definition) -> str:
 
 
 def explain_build(versions: Mapping[str, str], place: str, cuda: bool, variable: str = "") -> str:
-    """`torch 2.13.0+cpu for CPUs, from find-links`: what was chosen; empty for packages without torch.
+    """`torch 2.13.0+cpu for CPUs, from pip --find-links`: what was chosen; empty for packages without torch.
 
     `place`: empty if no build was looked for. `cuda`: packages of CUDA are installed with it. `variable`: the value of
     UV_TORCH_BACKEND, if it has chosen."""

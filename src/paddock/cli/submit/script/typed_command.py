@@ -53,7 +53,7 @@ class CommandVerb(Verb):
         return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """In groups. An option that is in none of them is in the first."""
+        """Writes them in groups. An option that is in none of them is in the first."""
         language = readers_language()
         groups = {
             translate("What runs", language): WHAT,
