@@ -9,7 +9,7 @@ import pytest
 
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.cluster.places import Cluster, Local
-from paddock.cli.verbs.describe import Described, build_description, build_document
+from paddock.cli.verbs.describe import Description, build_description, build_document
 from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.views.flags import LOCAL
 from paddock.views.rooms import NO_ROOMS
@@ -42,13 +42,13 @@ def test_json_has_the_values_and_the_lines_of_the_text() -> None:
     pod = {"metadata": {"name": "demo-worker-0", "namespace": "default"}, "spec": {"containers": [{"name": "c"}]},
            "status": {"phase": "Running", "podIP": "127.0.0.2"}}  # fmt: skip
     event = {"lastTimestamp": "2026-01-01T00:00:00Z", "type": "Normal", "reason": "Created", "message": "m", "count": 2}
-    document = build_document(Described(stored, [pod], [event], NO_ROOMS, place, ["odd"]), "en")
+    document = build_document(Description(stored, [pod], [event], NO_ROOMS, place, ["odd"]), "en")
     assert json.loads(json.dumps(document)) == document
     told = [f"{each['about']}:" for each in document["facts"]]
     assert told == [*(line.split()[0] for line in build_description(stored, place)), "Doubt:"]
     assert (document["name"], document["phase"], document["cause"]["reason"]) == ("demo", "Running", "InvalidJob")
     assert document["pods"][0]["ip"] == "127.0.0.2" and document["events"][0]["count"] == 2
-    assert build_document(Described(stored, [], None, NO_ROOMS, place, []), "en")["events"] is None
+    assert build_document(Description(stored, [], None, NO_ROOMS, place, []), "en")["events"] is None
 
 
 @pytest.mark.parametrize(

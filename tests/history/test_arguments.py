@@ -24,6 +24,7 @@ from paddock.history.arguments import COMMAND, read_arguments
         ("t https://x/?a=b -- --y", {COMMAND: "t https://x/?a=b --", "y": "true"}),
         ("torchrun --nproc_per_node 2 --standalone t.py a",
          {COMMAND: "torchrun t.py a", "nproc_per_node": "2", "standalone": "true"}),
+        ("mpirun -host a python t.py", {COMMAND: "mpirun python t.py", "host": "a"}),
         ("python -m paddle.distributed.launch --gpus 0,1 t.py -c x.yml",
          {COMMAND: "python -m paddle.distributed.launch t.py", "gpus": "0,1", "c": "x.yml"}),
         ("python -m pkg.train --config a.py --lr 1", {COMMAND: "python -m pkg.train", "config": "a.py", "lr": "1"}),

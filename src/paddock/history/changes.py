@@ -25,7 +25,7 @@ SHOWN = 3
 
 
 def find_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """One text for each difference, arguments first, in the order of the newer manifest; what went comes last."""
+    """A text for each difference, arguments first, in the order of the newer manifest; what went comes last."""
     if before == now:
         return []
     compared = compare([now, before])

@@ -65,7 +65,7 @@ def find_differences(manifests: Sequence[Mapping[str, Any]]) -> list[Difference]
 
 
 def compare(manifests: Sequence[Mapping[str, Any]]) -> Comparison:
-    """Of the same fields, with the arguments of commands one by one."""
+    """The same fields, with the arguments of commands one by one."""
     rows = _line_up([dict(_flatten(manifest, "", by_name=True)) for manifest in manifests])
     places = [_read_place(row.path) for row in rows]
     present = [{owner for row, (owner, _) in zip(rows, places, strict=True) if row.values[run] is not None}
@@ -86,7 +86,7 @@ def _line_up(flat: Sequence[Mapping[str, str]]) -> list[Difference]:
 
 
 def _join(name: str, found: Sequence[tuple[str, Difference]], present: Sequence[set[str]]) -> Iterator[Difference]:
-    """One row where all owners say the same in each run, those that a run does not have left out; else a row for each
+    """A row where all owners say the same in each run, those that a run does not have left out; else a row for each
     owner."""
     said = [{row.values[run] for owner, row in found if owner in owners} for run, owners in enumerate(present)]
     if all(len(each) < 2 for each in said):

@@ -134,13 +134,13 @@ def read_names(option: str, values: Sequence[File]) -> tuple[str, ...]:
 
 
 def read_tags(tags: Sequence[str]) -> tuple[str, ...]:
-    """As --tag takes them."""
+    """The tags, as --tag takes them."""
     found = tuple(dict.fromkeys(" ".join(tag.split()) for tag in read_names("tags", tags)))
     return _refuse("tags", explain_tags(found), found)
 
 
 def read_note(note: str) -> str:
-    """As --note takes it."""
+    """The note, as --note takes it."""
     cleaned = clean_text(note)
     return _refuse("note", explain_text(cleaned), cleaned)
 

@@ -124,7 +124,7 @@ def choose_best(name: str, lowest: float, highest: float) -> float | None:
 
 
 def find_best(name: str, values: Sequence[Number | None]) -> frozenset[int]:
-    """As `NumberRow.best`."""
+    """The best of these values, as `NumberRow.best`."""
     known = {place: each for place, value in enumerate(values) if (each := read_number(value)) is not None}
     best = choose_best(name, min(known.values()), max(known.values())) if len(set(known.values())) > 1 else None
     return frozenset(place for place, value in known.items() if value == best)

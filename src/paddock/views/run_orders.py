@@ -36,8 +36,8 @@ class Order:
 def list_orders(
     columns: Mapping[str, Sequence[Number | None]], arguments: Iterable[Difference], numbers: Sequence[NumberRow]
 ) -> dict[str, Order]:
-    """By name. Of a number and an argument of one name the number is meant where it is known which is better (`loss`);
-    else the argument: the last learning rate of a run is no longer the one that was asked for."""
+    """The orders by name. Of a number and an argument of one name the number is meant where it is known which is better
+    (`loss`); else the argument: the last learning rate of a run is no longer the one that was asked for."""
     orders = {name: Order(values) for name, values in columns.items()}
     by_number = {row.name: Order(row.values, find_direction(row.name) > 0) for row in numbers}
     judged = {name: order for name, order in by_number.items() if find_direction(name)}
@@ -45,7 +45,7 @@ def list_orders(
 
 
 def find_order(orders: Mapping[str, Order], name: str) -> Order | None:
-    """As typed, or as other programs write it: `val-loss`, `STARTED`. None for what no row has."""
+    """The order of a name as it is typed, also as `val-loss` or `STARTED`. None for what no row has."""
     alike = {_plain(each): order for each, order in orders.items()}
     found = orders.get(name) or alike.get(_plain(name))
     return found if found is not None and any(value is not None for value in found.values) else None

@@ -91,7 +91,7 @@ def build_metrics(metrics: Mapping[str, Metrics], best: Collection[str] = ()) ->
 
 
 def write_numbers(row: NumberRow) -> list[str]:
-    """Of each run."""
+    """A cell for each run."""
     return [_write(row, place, is_best=place in row.best) for place in range(len(row.values))]
 
 
@@ -109,7 +109,7 @@ def mark_best(rows: Sequence[RunRow]) -> list[RunRow]:
 
 
 def list_orders_of(rows: Sequence[RunRow], now: Moment) -> dict[str, Order]:
-    """By what these rows may be sorted."""
+    """The orders that these rows may have, by name."""
     columns: dict[str, list[Any]] = {
         "name": [row.run.name for row in rows],
         "run": [row.run.run for row in rows],

@@ -11,13 +11,12 @@ from rich.text import Text
 
 from paddock.cli.output.streams import GAP
 from paddock.cli.output.tables import build_lines, measure
-from paddock.cli.output.terminal import styled
+from paddock.cli.output.terminal import stdout, styled
 from paddock.kube.printable import show_line
 from paddock.views.numbers import BEST
 
 _LEAST = 16
 """Columns of the terminal that a folded cell keeps; a title keeps as many."""
-_FOLDING = Console(width=200)
 Rows = Sequence[Sequence[str]]
 
 
@@ -49,7 +48,7 @@ def build_blocks(table: Rows, width: int) -> Iterator[list[Text]]:
 
 
 def _choose_widths(columns: Sequence[int], room: int) -> list[int]:
-    """Of the columns that stand side by side in `room`, at least one: each as wide as it is or, where that is too wide,
+    """The columns that stand side by side in `room`, at least one: each as wide as it is or, where that is too wide,
     with its share of what others leave."""
     chosen = list[int]()
     for each in columns:
@@ -68,13 +67,13 @@ def _choose_widths(columns: Sequence[int], room: int) -> list[int]:
 def _fold(cells: Sequence[str], widths: Sequence[int]) -> Iterator[Text]:
     parts = [_wrap(cell, width) for cell, width in zip(cells, widths, strict=True)]
     for number in range(max(map(len, parts))):
-        line = [each[number].copy() if number < len(each) else Text() for each in parts]
+        line = [each[number].copy() if number < len(each) else styled("") for each in parts]
         for cell, width in zip(line, widths, strict=True):
             cell.truncate(width, pad=True)
-        joined = Text(GAP).join(line)
+        joined = styled(GAP).join(line)
         joined.rstrip()
         yield joined
 
 
 def _wrap(cell: str, width: int) -> list[Text]:
-    return list(styled(cell, "bold" if cell.endswith(BEST) else "").wrap(_FOLDING, width)) or [Text()]
+    return list(styled(cell, "bold" if cell.endswith(BEST) else "").wrap(stdout(), width)) or [styled("")]

@@ -109,7 +109,7 @@ def _print(document: Mapping[str, Any], lines: Sequence[str], output: str) -> in
 def build_document(
     answers: Sequence[Answer], others: Sequence[Refusal], lines: Sequence[str], language: str
 ) -> dict[str, Any]:
-    """For `-o json`: whether all would start now, each job, and the lines of the text. `others`: objects of the file
+    """What `-o json` has: whether all would start now, each job, the lines of the text. `others`: objects of the file
     that are no jobs and would be refused. Pure."""
     jobs = [_write_answer(each, language) for each in answers]
     refused = [{"object": each.each.label, "why": _write(each.why, language)} for each in others]

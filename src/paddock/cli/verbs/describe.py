@@ -59,7 +59,7 @@ _LABEL = 11
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class Description:
     """All that is told of one job."""
 
     job: StoredJob
@@ -95,14 +95,14 @@ def command(job: str, output: str, namespace: str) -> None:
     paddock describe resnet -o json    the same in values
     """
 
-    async def work(client: Client, place: ClusterChoice) -> Described:
+    async def work(client: Client, place: ClusterChoice) -> Description:
         stored = await fetch_present(client, place, namespace, job)
         pods = await fetch_pods(client, stored)
         events = await _fetch_events(client, stored)
         if events is not None:
             events += await _fetch_of_probes(client, pods)
         rooms = await fetch_rooms(client, place, [(stored.shown_status.cause, stored.manifest)], namespace) or NO_ROOMS
-        return Described(stored, pods, events, rooms, place, await fetch_doubt(client, place, stored))
+        return Description(stored, pods, events, rooms, place, await fetch_doubt(client, place, stored))
 
     found, language = run_with_client(work), readers_language()
     if output == "json":
@@ -116,8 +116,8 @@ def command(job: str, output: str, namespace: str) -> None:
     _print_events(found.events, language)
 
 
-def build_document(found: Described, language: str) -> dict[str, Any]:
-    """For `-o json`: the job's values, the lines of the text with their labels, pods and events."""
+def build_document(found: Description, language: str) -> dict[str, Any]:
+    """What `-o json` has: the job's values, the lines of the text with their labels, pods and events."""
     stored = found.job
     status = stored.shown_status
     rows = [read_pod_row(pod, found.rooms) for pod in found.pods]

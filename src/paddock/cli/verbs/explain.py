@@ -87,9 +87,9 @@ def command(job: str | None, file: str | None, bundle: str | None, output: str, 
             try:
                 return await _explain(client, place, where, name, language)
             except NoJob:
-                if (kept := _explain_kept(place, where, name, language)) is None:
+                if (gone := _explain_kept(place, where, name, language)) is None:
                     raise
-                return kept
+                return gone
 
         return _print(run_with_bundle(bundle, work), output)
     if job:

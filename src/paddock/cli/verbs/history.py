@@ -80,7 +80,7 @@ def command(
     With --context it asks the cluster's console, if one keeps the history there, and you see the runs of the jobs that
     you may get.
     """
-    place, wanted = choose_place(), Wanted(limit, tag, sort)
+    place, wanted = choose_place(), Choice(limit, tag, sort)
     if place.home is not None:
         kept = Kept(History(place.home), may_answer(place.home))
         _show(kept, job, namespace, output, wanted, all_namespaces=all_namespaces)
@@ -102,7 +102,7 @@ def command(
             job,
             namespace,
             output,
-            Wanted(limit, tag, sort),
+            Choice(limit, tag, sort),
             all_namespaces=False,
         )
 
@@ -119,7 +119,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Choice:
     """Which runs, and in which order; None where that was not said."""
 
     limit: int | None
@@ -151,7 +151,7 @@ def sort_rows(rows: Sequence[RunRow], sort: str, now: Moment) -> list[RunRow]:
 
 
 def _show(
-    kept: Kept, job: str | None, namespace: str, output: str, wanted: Wanted, *, all_namespaces: bool
+    kept: Kept, job: str | None, namespace: str, output: str, wanted: Choice, *, all_namespaces: bool
 ) -> None:  # fmt: skip
     history, up = kept.history, kept.up
     everything, damaged = history.read("" if all_namespaces else namespace)
