@@ -13,6 +13,7 @@ from paddock.sdk.options import (
     read_count,
     read_cpus,
     read_data,
+    read_file,
     read_framework,
     read_memory,
     read_name,
@@ -90,6 +91,7 @@ def test_values_become_what_the_command_line_takes() -> None:
     assert [read_resume(value) for value in (True, False, 1, 3)] == ["true", "", "1", "3"]
     assert (read_seconds("timeout", None), read_seconds("timeout", 1.5)) == (None, 1.5)
     assert read_path("workdir", "/", directory=True) == "/"
+    assert read_file("requirements", "none") == "none"
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,6 @@ def find_late(output: str, requirements: Iterable[str]) -> str:
 
 
 def build_flags(late: Sequence[str]) -> list[str]:
-    """Of the run of uv that installs them. A build that uv has kept may be one beside another torch."""
+    """Flags of the run of uv that installs them. A build that uv has kept may be one beside another torch."""
     names = [requirement_name(each) for each in late]
     return [word for name in names for word in ("--no-build-isolation-package", name, "--refresh-package", name)]

@@ -15,7 +15,6 @@ import yaml
 from paddock.environments.requirements import requirement_name
 from paddock.words.phrases import Phrase, phrase
 
-_OF_CONDA = frozenset({"environment.yml", "environment.yaml", "conda.yml", "conda.yaml", "env.yml", "env.yaml"})
 _NAMES = {"pytorch": "torch", "pytorch-cpu": "torch", "pytorch-gpu": "torch", "py-opencv": "opencv-python",
           "opencv": "opencv-python", "matplotlib-base": "matplotlib", "tensorflow-gpu": "tensorflow"}  # fmt: skip
 """conda's name of a package -> that of pip's index, where they differ."""
@@ -29,7 +28,7 @@ def read_project_file(file: str, text: str) -> list[str] | Phrase | None:
     """The requirements of a pyproject.toml; the sentence of what to write in place of a file that uv does not take;
     None of any other, which is a requirements.txt."""
     name = PurePath(file).name
-    if name in _OF_CONDA:
+    if name.endswith((".yml", ".yaml")):
         wanted = shlex.join(list_conda(text))
         return phrase(
             "a file of conda, whose packages have other names at pip's index: write them into a requirements.txt, "

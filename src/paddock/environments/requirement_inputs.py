@@ -24,7 +24,7 @@ def write_inputs(directory: Path, definition: Definition, extra: Sequence[str] =
 
 
 def list_options(definition: Definition) -> list[str]:
-    """Those that uv reads in a file."""
+    """The options that uv reads in a file."""
     return [
         each
         for each in definition.options

@@ -101,7 +101,7 @@ def read_path(option: str, value: File | None, *, directory: bool) -> str | None
 
 
 def read_file(option: str, value: File | None) -> str | None:
-    """As -r takes it: a file, or the word for none."""
+    """The value of -r: a file, or the word for none."""
     return NO_REQUIREMENTS if value == NO_REQUIREMENTS else read_path(option, value, directory=False)
 
 

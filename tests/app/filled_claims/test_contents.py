@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,9 +88,11 @@ def test_packages_are_installed_for_the_python_that_the_job_starts(
         ("x @ git+https://ghp_token@github.example/x\n", ["r.txt:1: an address has a user name"]),
         ("--index-url https://me:pw@host.example/simple\nnumpy\n", ["r.txt: an address has a user name"]),
         ("--extra-index-url https://pw@host.example/simple\nnumpy\n", ["r.txt: an address has a user name"]),
-        ("x @ file:///wheels/x-1-py3-none-any.whl\n", ["r.txt:1: found a file of this machine"]),
+        (f"x @ file://{__file__}\n", ["r.txt:1: found a file of this machine"]),
         ("--index-url file:///simple\nnumpy\n", ["r.txt: its package index is a directory of this machine"]),
-        ("-e .\nx @ file:///x.whl\n", ["r.txt:1: found -e", "r.txt:2: found a file of this machine"]),
+        (f"-e {Path(__file__).parents[3]}\n", ["r.txt:1: found '-e "]),
+        ("-f file:///links\nnumpy\n", ["r.txt: its package index is a directory of this machine"]),
+        ("-c more.txt\nnumpy\n", ["r.txt: constraints are not read: write the versions"]),
         ("", ["r.txt: no package is named in it"]),
     ],
 )

@@ -53,10 +53,13 @@ def test_the_environment_is_that_of_the_annotation_or_of_the_image() -> None:
             ["5"],
         ),
         ("the package index index.example, which the requirements name, did not answer: check the network", ["6"]),
+        ("the package index links.example, which the requirements name, did not answer", ["7"]),
         ("the disk is full", []),
     ],
 )
 def test_the_builders_message_is_about_these_lines(tmp_path: Path, message: str, lines: list[str]) -> None:
     file = tmp_path / "requirements.txt"
-    file.write_text("tiny==1.0\n\n# numpy\nNo-Such\nnumpy==9\n-i https://me@index.example/x\n")
+    file.write_text(
+        "tiny==1.0\n\n# numpy\nNo-Such\nnumpy==9\n-i https://me@index.example/x\nsix -f http://links.example\n"
+    )
     assert find_lines([str(file), "/not/there"], message) == [f"{file}:{line}" for line in lines]

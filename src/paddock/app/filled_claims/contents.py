@@ -107,11 +107,11 @@ def write_requirements(read: Requirements) -> str:
 
 def find_problems(read: Requirements, file: str) -> list[Phrase]:
     """What a pod of a cluster cannot do with a requirements file, or may not be told. Addresses are not printed."""
-    problems = list(read.problems)
+    problems = [*read.problems, *read.unshared]
     for place, package in zip(read.places, read.packages, strict=True):
         if _tells_a_secret(package):
             problems.append(phrase("{option}: {problem}", option=place, problem=_explain_password()))
-        elif "file:" in package:
+        elif "file:" in package or package.startswith("/"):
             said = phrase("found a file of this machine, which no pod of a cluster sees: put the wheel into a package "
                           "index, or into the image")  # fmt: skip
             problems.append(phrase("{option}: {problem}", option=place, problem=said))
@@ -121,7 +121,7 @@ def find_problems(read: Requirements, file: str) -> list[Phrase]:
     for url in filter(None, (read.index_url, *read.extra_index_urls, *read.options)):
         if _tells_a_secret(url):
             problems.append(phrase("{option}: {problem}", option=file, problem=_explain_password()))
-        elif url.startswith("file:"):
+        elif url.startswith(("file:", "-f file:", "-f /")):
             said = phrase("its package index is a directory of this machine, which no pod of a cluster sees")
             problems.append(phrase("{option}: {problem}", option=file, problem=said))
     return problems

@@ -9,7 +9,7 @@ from paddock.cli.output.paths import shorten_path
 from paddock.environments.requirement_files import read_text
 from paddock.environments.requirements import requirement_name
 
-_HOST = re.compile(r"^\s*-.*?https?://(?:[^\s/@]*@)?([\w.-]+)")
+_HOST = re.compile(r"https?://(?:[^\s/@]*@)?([\w.-]+)")
 _LISTED = re.compile(r"spec\.requirements\s\(.*?\)\scannot\b")
 """The builder repeats all requirements here."""
 
@@ -27,7 +27,8 @@ def _read(file: str) -> Iterator[tuple[int, str]]:
     except (OSError, UnicodeDecodeError):
         return
     for number, line in enumerate(lines, 1):
-        if host := _HOST.search(line):
+        said = line.partition("#")[0].strip()
+        if host := _HOST.search(said):
             yield number, requirement_name(host[1])
-        if line.strip() and not line.lstrip().startswith(("#", "-")):
-            yield number, requirement_name(line)
+        if said and not said.startswith("-"):
+            yield number, requirement_name(said)

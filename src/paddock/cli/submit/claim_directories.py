@@ -60,7 +60,7 @@ class Fill:
 def read_packages(file: Path) -> Requirements:
     """Raises `UserError` with all that is wrong, or that a cluster cannot have."""
     read = read_requirements(str(file))
-    if problems := [*find_problems(read, str(file)), *read.unshared]:
+    if problems := find_problems(read, str(file)):
         raise UserError(*problems, phrase("nothing was submitted"))
     return read
 

@@ -44,7 +44,7 @@ from paddock.script.arguments import explain_no_place, with_arguments
 from paddock.script.behind import explain_behind
 from paddock.script.contents import Contents
 from paddock.script.hiding import explain_hiding
-from paddock.script.kinds import choose_framework, explain_other_launcher, find_kind
+from paddock.script.kinds import NONE, choose_framework, explain_other_launcher, find_kind
 from paddock.script.manifest import build_command, build_manifest, find_name
 from paddock.script.names import build_secret_name
 from paddock.script.pytorch_job import needs_variables
@@ -105,7 +105,7 @@ def read_request(
     if manager and requirements:
         notify(explain_two(manager))
     elif local and not manager and requirements is None and options.image is None:
-        requirements = taken if framework != "none" or contents.imports & contents.requirements else None
+        requirements = taken if framework != NONE.framework or contents.imports & contents.requirements else None
         unused = explain_unused(words, framework, directory, environ)
         for said in [explain_taken(shorten_path(str(requirements)))] if requirements else unused:
             notify(said)
