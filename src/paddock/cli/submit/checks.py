@@ -394,7 +394,7 @@ def refuse_by_server(each: Checked, error: ApiError, flags: Flags) -> Refusal:
 
 
 def _refuse_existing(submission: Submission, each: Checked) -> list[Refusal]:
-    """Of a job that is replaced, the name was judged before."""
+    """The name of a job that is replaced was judged before."""
     if any(each is other for other, _ in submission.there):
         return []
     said = phrase(
