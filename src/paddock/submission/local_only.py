@@ -93,8 +93,9 @@ def find_unhonoured_fields(checked: Iterable[Checked], uid: int) -> list[tuple[C
     ]
 
 
-def with_local_warnings(reading: Reading, uid: int) -> Reading:
-    """The reading with a warning for each kind of field that the local cluster does not honour. `uid`: see above."""
+def with_local_warnings(reading: Reading, uid: int, unmountable: Iterable[tuple[Checked, Phrase]] = ()) -> Reading:
+    """The reading with a warning for each kind of field that the local cluster does not honour, and for each volume
+    that not all ranks could mount on this machine. `uid`: see above."""
     added = [
         replace(
             told(found.path, explain_effect(found, uid), severity="warning"),
@@ -102,6 +103,10 @@ def with_local_warnings(reading: Reading, uid: int) -> Reading:
             column=each.document.position_of(found.path).column,
         )
         for each, found in find_unhonoured_fields(reading.placed, uid)
+    ]
+    added += [
+        replace(told("", phrase("on this machine: {why}", why=why), severity="warning"), line=each.document.line)
+        for each, why in unmountable
     ]
     return replace(reading, problems=(*reading.problems, *added)) if added else reading
 

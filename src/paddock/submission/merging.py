@@ -50,7 +50,7 @@ def _is_content(each: Checked) -> bool:
 
 
 def _with_record(manifest: Manifest) -> Manifest:
-    annotations = annotations_of(manifest)
+    annotations: Any = annotations_of(manifest)
     if not isinstance(annotations, Mapping):  # the server says what is wrong with them
         return manifest
     written = _with_annotations(manifest, annotations)
@@ -63,7 +63,7 @@ def _with_annotations(manifest: Manifest, annotations: Mapping[str, str]) -> Man
 
 
 def _read_record(there: Manifest) -> Mapping[str, Any]:
-    """Nothing where nobody has applied it, or the annotation is no object."""
+    """What the file said the last time; empty where nobody has applied it, or the annotation is no object."""
     try:
         return msgspec.json.decode(annotations_of(there).get(LAST_APPLIED) or "{}", type=dict[str, Any])
     except (msgspec.DecodeError, TypeError):

@@ -26,6 +26,8 @@ from paddock.node.runtime.mounts import (
     apply_links,
     apply_volumes,
     explain_refused,
+    find_obstacle,
+    plan_copies,
     plan_mounts,
     read_files,
     remove_outside,
@@ -368,6 +370,54 @@ def test_a_shared_link_is_removed_with_the_last_pod(tmp_path: Path) -> None:
     assert target.is_symlink()
     remove_outside(second, "u")
     assert not target.is_symlink()
+
+
+@pytest.mark.parametrize(
+    ("volume", "shared"),
+    [
+        ({"configMap": {"name": "cm"}}, True),
+        ({"downwardAPI": {"items": [{"path": "a", "fieldRef": {"fieldPath": "metadata.labels['a']"}}]}}, True),
+        ({"projected": {"sources": [{"secret": {"name": "key"}}]}}, True),
+        ({"downwardAPI": {"items": [{"path": "a", "fieldRef": {"fieldPath": "metadata.uid"}}]}}, False),
+        ({"projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}, False),
+        ({"emptyDir": {}}, False),
+    ],
+)
+def test_pods_without_a_sandbox_have_the_same_files_at_one_path(volume: Manifest, shared: bool, tmp_path: Path) -> None:
+    configs = replace(CONFIGS, make_token=lambda *_: "token")
+    target = tmp_path / "scripts"
+    pods = [with_uid([{"name": "v", **volume}], mountPath=str(target)) for _ in "ab"]
+    pods[1]["metadata"]["uid"] = "w"
+
+    def start(which: Manifest, others: list[str]) -> list[str]:
+        outside: list[str] = []
+        copies, scratch = plan_copies(which, tmp_path / "copies"), tmp_path / which["metadata"]["uid"]
+        mounts = plan_mounts(which, which["spec"]["containers"][0], scratch, configs, copies=copies)
+        apply_volumes(which, scratch, configs, outside, copies=copies)
+        with ExitStack() as files:
+            apply_links(open_mounts(mounts, "c", files), others, outside)
+        return outside
+
+    made = start(pods[0], [])
+    if not shared:
+        with pytest.raises(ContainerWaiting, match="perhaps of another pod"):
+            start(pods[1], made)
+        return
+    assert start(pods[1], made) == made
+    assert str(target) in made and target.resolve().parent == tmp_path / "copies"
+
+
+def test_what_is_in_the_way_is_known_before_there_is_a_pod(tmp_path: Path) -> None:
+    node, files = tmp_path / "node", {"name": "v", "configMap": {"name": "cm"}}
+    (taken, free), own = (tmp_path / "taken", tmp_path / "x/free"), tmp_path / "own"
+    taken.mkdir()
+    own.symlink_to(node / "copies/hash")
+    found = str(find_obstacle(taken, files, node))
+    assert f"mountPath {taken}: something else is there, and the volume v belongs there" in found
+    assert find_obstacle(free, files, node) is None
+    assert find_obstacle(own, files, node) is None  # it goes with the pod that has it
+    assert find_obstacle(taken, {"name": "v", "hostPath": {"path": str(taken)}}, node) is None
+    assert find_obstacle(taken, claim_volume("data"), node) is None
 
 
 def test_a_link_of_the_user_is_not_removed(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.local_paths import format_path
 from paddock.cli.submit.job_datasets import check_datasets, fetch_kept
+from paddock.cli.submit.mount_paths import find_unmountable
 from paddock.cli.submit.output_claims import fetch_notes, fetch_refused, find_named
 from paddock.cli.submit.replacing import fetch_named
 from paddock.cli.submit.resumed import explain_unresumed
@@ -160,6 +161,14 @@ def find_place_refusals(checked: Sequence[Checked], *, is_local: bool) -> list[R
 
 async def _find_place(submission: Submission) -> list[Refusal]:
     return find_place_refusals(submission.checked, is_local=submission.is_local)
+
+
+async def _find_unmountable(submission: Submission) -> list[Refusal]:
+    """A volume that not all ranks could mount on this machine."""
+    if submission.place.home is None:
+        return []
+    found = find_unmountable(submission.checked, submission.place.home)
+    return [Refusal(each, why, phrase("{file}: {why}", file=each.file, why=why)) for each, why in found]
 
 
 async def _find_requirements(submission: Submission) -> list[Refusal]:
@@ -385,7 +394,7 @@ def refuse_by_server(each: Checked, error: ApiError, flags: Flags) -> Refusal:
 
 
 def _refuse_existing(submission: Submission, each: Checked) -> list[Refusal]:
-    """Of a job that is replaced, the name was judged before."""
+    """The name of a job that is replaced was judged before."""
     if any(each is other for other, _ in submission.there):
         return []
     said = phrase(
@@ -457,6 +466,7 @@ async def _find_output_claims(submission: Submission) -> list[Refusal]:
 
 
 PLACE = Check(_find_place, _NOTHING)
+VOLUMES = Check(_find_unmountable, _NOTHING)
 REQUIREMENTS = Check(_find_requirements)
 SPACES = Check(_find_namespaces)
 QUEUES = Check(_find_queues, _NOTHING)
@@ -477,6 +487,7 @@ DATA = Check(_find_data)
 CLAIMS = Check(_find_claims, _NOTHING)
 CHECKS = (
     PLACE,
+    VOLUMES,
     REQUIREMENTS,
     SPACES,
     QUEUES,

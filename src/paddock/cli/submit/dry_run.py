@@ -12,6 +12,7 @@ from dataclasses import replace
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, connect, run
 from paddock.cli.submit.checks import find_place_refusals
+from paddock.cli.submit.mount_paths import find_unmountable
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists
 from paddock.kube.meta import NAMESPACES, Key
@@ -42,7 +43,7 @@ async def _check(api: Api, place: ClusterChoice, reading: Reading, brought: Coll
     if reading.wrong:
         return reading
     if place.home is not None:
-        reading = with_local_warnings(reading, os.getuid())
+        reading = with_local_warnings(reading, os.getuid(), find_unmountable(reading.placed, place.home))
     problems: list[Problem] = []
     for each in reading.placed:
         refused = find_place_refusals([each], is_local=place.home is not None)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import click
 
+from paddock.app.home import read_home
 from paddock.cli.cluster.context_flags import is_chosen, is_typed
 from paddock.cli.cluster.errors import Failed, explain_error
 from paddock.cli.cluster.options import namespace_option
@@ -50,7 +51,12 @@ def command(files: tuple[str, ...], output: str, namespace: str) -> int:
     if is_chosen(context):
         readings, unasked = ask_cluster(readings)
     else:
-        readings = [with_local_warnings(reading, os.getuid()) for reading in readings]
+        from paddock.cli.submit.mount_paths import find_unmountable  # late: what mounts takes long to import
+
+        home = read_home(os.environ)
+        readings = [
+            with_local_warnings(reading, os.getuid(), find_unmountable(reading.placed, home)) for reading in readings
+        ]
     if output == "json":
         print_answer(write_json(build_json(readings, language), indent=2))
     elif lines := list(build_lines(readings, language)):

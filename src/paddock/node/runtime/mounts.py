@@ -432,6 +432,23 @@ def apply_links(mounts: Iterable[Mount], shared: Collection[str], made: list[str
         made.append(str(target))
 
 
+def find_obstacle(target: Path, volume: Manifest, directory: Path) -> Phrase | None:
+    """Why there could be no link at `target`, before there is a pod; None where there could, or nobody knows.
+    `directory`: the node's own, into which links of pods lead, which go with them."""
+    host = (volume.get("hostPath") or {}).get("path")
+    if host is not None and (Path(host) == target or _is_same(target, Path(host))):
+        return None
+    if not os.path.lexists(target):
+        parent = next(path for path in target.parents if path.exists())
+        closed = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return None if os.access(parent, os.W_OK | os.X_OK) else explain_refused(target, None, closed)
+    is_of_pods = target.is_symlink() and directory in target.readlink().parents
+    is_claim = volume.get("persistentVolumeClaim") is not None  # perhaps a link to its directory, as was advised
+    if is_of_pods or is_claim:
+        return None
+    return _explain_conflict(target, host or phrase("the volume {name}", name=str(volume.get("name"))))
+
+
 def explain_refused(target: Path, source: Path | None, error: OSError) -> Phrase:
     """What to do where the user may not make a link. `source`: where it would lead, if that stays when the pod ends."""
     why = explain_unreadable(error)
@@ -482,11 +499,12 @@ def _add_advice(target: str, why: Phrase) -> Phrase:
     )  # fmt: skip
 
 
-def _explain_conflict(target: Path, source: Path) -> Phrase:
+def _explain_conflict(target: Path, source: Path | Phrase | str) -> Phrase:
     what = phrase("something else")
     if target.is_symlink():
         what = phrase("a link to {path}, perhaps of another pod", path=str(target.readlink()))
-    why = phrase("{what} is there, and {source} belongs there", what=what, source=str(source))
+    belongs = source if isinstance(source, Phrase) else str(source)
+    why = phrase("{what} is there, and {source} belongs there", what=what, source=belongs)
     return _add_advice(str(target), why)
 
 
