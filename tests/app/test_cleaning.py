@@ -74,6 +74,7 @@ def test_a_file_comes_free_with_its_last_link(tmp_path: Path) -> None:
 
 def test_a_link_out_of_the_directory_is_neither_counted_nor_followed(home: Home, tmp_path: Path) -> None:
     kept = write(tmp_path / "mine/precious")
+    theirs = [write(kept.parent / name) for name in ("paddock.json", "bin/python", "run-00000005/model")]
     directory = make_environment(home)
     (directory / "out").symlink_to(kept.parent)
     linked = home.cache / "environments" / OTHER
@@ -87,7 +88,13 @@ def test_a_link_out_of_the_directory_is_neither_counted_nor_followed(home: Home,
     assert [each.sort for each in things] == ["environments", "environments", "outputs"]
     assert files_alone(directory).frees < 3 * BLOCK
     assert [remove(home, each) for each in things] == [None] * 3
-    assert kept.read_bytes() and not directory.exists() and not run.exists() and not linked.is_symlink()
+    assert (
+        kept.read_bytes()
+        and all(each.read_bytes() for each in theirs)
+        and not directory.exists()
+        and not run.exists()
+        and not linked.is_symlink()
+    )
 
 
 USED = Uses(built={KEY: ("mine",)}, used={KEY: "PaddleJob default/demo"})
