@@ -17,7 +17,7 @@ from paddock.app.home import Home
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.session import home, run
 from paddock.cli.cluster.uses import fetch_all_needs
-from paddock.cli.output.freed import explain_elsewhere, explain_freed
+from paddock.cli.output.freed import explain_elsewhere, explain_freed, explain_uv_cache
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.questions import ask
 from paddock.cli.output.streams import print_line, print_notice, write_json
@@ -139,6 +139,9 @@ def _print(cleaning: Cleaning, *, named: bool) -> None:
     if (more := len(cleaning.held) - _MOST_HELD) > 0:
         print_notice(localized(counted("kept: {count} more", "kept: {count} more", count=more)))
     weight = _weigh(cleaning.going)
+    if not named and not explain_elsewhere(weight):
+        for said in explain_uv_cache(os.environ):
+            print_notice(localized(said))
     if not cleaning.going:
         print_notice(localized(phrase("nothing is to be removed")))
     elif cleaning.dry_run:
