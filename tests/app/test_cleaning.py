@@ -11,7 +11,7 @@ import pytest
 
 from history.test_logs import write_log
 from paddock.app.cleaning.removal import remove
-from paddock.app.cleaning.things import SORTS, Held, Thing, find_environment, find_things, list_orphans
+from paddock.app.cleaning.things import SORTS, Remainder, Thing, find_environment, find_things, list_orphans
 from paddock.app.cleaning.uses import Needs, Uses
 from paddock.app.cleaning.weights import Weight, merge, read_links, weigh
 from paddock.app.home import Home
@@ -153,7 +153,7 @@ def test_who_else_holds_the_files_of_an_environment(seeded: bool, wanted: bool, 
         wanted_note(directory, "builtin").touch()
     uses = Uses(built={KEY: ("mine", "builtin")}, seeded=frozenset({"builtin"} if seeded else ()))
     found = find_environment(home, "mine", KEY, Needs(uses))
-    assert isinstance(found, Held) is held
+    assert isinstance(found, Remainder) is held
     assert held is ("environment builtin has the same" in str(getattr(found, "why", "")))
 
 
