@@ -11,7 +11,7 @@ import pytest
 
 from history.test_logs import write_log
 from paddock.app.cleaning.removal import remove
-from paddock.app.cleaning.things import SORTS, Held, Thing, find_environment, find_things, list_orphans
+from paddock.app.cleaning.things import SORTS, Remainder, Thing, find_environment, find_things, list_orphans
 from paddock.app.cleaning.uses import Needs, Uses
 from paddock.app.cleaning.weights import Weight, merge, read_links, weigh
 from paddock.app.home import Home
@@ -74,6 +74,7 @@ def test_a_file_comes_free_with_its_last_link(tmp_path: Path) -> None:
 
 def test_a_link_out_of_the_directory_is_neither_counted_nor_followed(home: Home, tmp_path: Path) -> None:
     kept = write(tmp_path / "mine/precious")
+    theirs = [write(kept.parent / name) for name in ("paddock.json", "bin/python", "run-00000005/model")]
     directory = make_environment(home)
     (directory / "out").symlink_to(kept.parent)
     linked = home.cache / "environments" / OTHER
@@ -87,7 +88,13 @@ def test_a_link_out_of_the_directory_is_neither_counted_nor_followed(home: Home,
     assert [each.sort for each in things] == ["environments", "environments", "outputs"]
     assert files_alone(directory).frees < 3 * BLOCK
     assert [remove(home, each) for each in things] == [None] * 3
-    assert kept.read_bytes() and not directory.exists() and not run.exists() and not linked.is_symlink()
+    assert (
+        kept.read_bytes()
+        and all(each.read_bytes() for each in theirs)
+        and not directory.exists()
+        and not run.exists()
+        and not linked.is_symlink()
+    )
 
 
 USED = Uses(built={KEY: ("mine",)}, used={KEY: "PaddleJob default/demo"})
@@ -146,7 +153,7 @@ def test_who_else_holds_the_files_of_an_environment(seeded: bool, wanted: bool, 
         wanted_note(directory, "builtin").touch()
     uses = Uses(built={KEY: ("mine", "builtin")}, seeded=frozenset({"builtin"} if seeded else ()))
     found = find_environment(home, "mine", KEY, Needs(uses))
-    assert isinstance(found, Held) is held
+    assert isinstance(found, Remainder) is held
     assert held is ("environment builtin has the same" in str(getattr(found, "why", "")))
 
 

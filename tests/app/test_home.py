@@ -54,6 +54,16 @@ def test_the_error_for_a_home_that_cannot_be_created_says_why_and_what_to_do(tmp
         homes.create(Home(tmp_path / "file" / "paddock", tmp_path))
 
 
+def test_a_home_is_noted_in_its_cache_until_it_is_gone(home: Home) -> None:
+    gone = Home(home.root.parent / "gone", home.cache)
+    gone.root.mkdir()
+    homes.note_home(gone)
+    gone.root.rmdir()
+    homes.note_home(home)
+    homes.note_home(home)
+    assert homes.list_homes(gone) == [home.root]
+
+
 def test_one_process_holds_the_lock(home: Home) -> None:
     first, second = Lock(home), Lock(home)
     assert not homes.is_up(home)

@@ -23,6 +23,7 @@ _RANDOM = (
     # YAML quotes one that begins as a number does.
     (re.compile(r'(?:\\")?[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}(?:\\")?'), "UID"),
     (re.compile(r"resourceVersion: \S+"), "resourceVersion: N"),
+    (re.compile(r"(paddock \d+\.\d+\.\d+)\+g[0-9a-f]{8}"), r"\1"),
     (re.compile(r"(outputs/default/gpt-moe-|run=)[0-9a-f]{8}\b"), r"\1MARK"),
     (re.compile(f"{SESSIONS}[A-Za-z0-9_-]{{22}}"), ""),
 )

@@ -61,6 +61,7 @@ def fill(home: Home, environments: Sequence[Manifest] = (), jobs: Sequence[Manif
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("PADDOCK_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("UV_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     return Home(tmp_path / "home", tmp_path / "caches/paddock")
 
@@ -85,10 +86,13 @@ def test_space_is_given_back_while_the_cluster_is_down(
     assert shown.out.splitlines()[1].split()[:2] == ["environments", "2"]
     assert "kept: environments used: in use by PaddleJob default/waits\n" in shown.err
     assert "kept: environments theirs: in use by PaddleJob default/theirs\n" in shown.err
-    assert mine.exists() and orphan.exists()
+    assert mine.exists() and orphan.exists() and "uv's cache" not in shown.err
+    (home.cache.parent / "uv").mkdir()
 
     assert run(shlex.split(take_printed(said, "paddock clean"))[1:]) == 2
-    assert "nothing was removed, as nobody can be asked here: --yes removes it" in capsys.readouterr().err
+    asked = capsys.readouterr().err
+    assert "nothing was removed, as nobody can be asked here: --yes removes it" in asked
+    assert f"uv's cache in {home.cache.parent / 'uv'} has the packages" in asked
     assert run(["status"]) == 1
     lists = take_printed(capsys.readouterr().out, "paddock clean environments")
     assert run([*shlex.split(lists)[1:], "--yes"]) == 0

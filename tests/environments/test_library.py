@@ -17,6 +17,7 @@ from paddock.environments.answers import Answer, Preparing, Ready, Unavailable
 from paddock.environments.crd import build_crd
 from paddock.environments.defaults import build_defaults
 from paddock.environments.definition import BUILD_REQUESTED, PROGRAMS
+from paddock.environments.directories import wanted_note
 from paddock.environments.library import Environments
 from paddock.environments.seeding import SEED, seed
 from paddock.kube.errors import Invalid
@@ -242,7 +243,11 @@ async def test_an_emptied_cache_is_noticed(tmp_path: Path, api: LocalApi, index:
         await library.until(is_a(Ready))
         shutil.rmtree(tmp_path / "cache")
         assert isinstance(library.ask(), Preparing)
-        await library.until(is_a(Ready))
+        answer = await library.until(is_a(Ready))
+        assert isinstance(answer, Ready) and wanted_note(Path(answer.environment["VIRTUAL_ENV"]), "tiny").exists()
+        await library.status(in_phase("Ready"))
+        shutil.rmtree(tmp_path / "cache")
+        await library.status(in_phase("Pending"))  # no pod asks
 
 
 async def test_an_annotation_names_the_environment(tmp_path: Path, api: LocalApi, index: Index) -> None:

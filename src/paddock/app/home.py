@@ -144,6 +144,9 @@ def note_home(home: Home) -> None:
         if not note.exists():
             note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             note.write_bytes(os.fsencode(home.root))
+        for each in note.parent.iterdir():
+            if not Path(os.fsdecode(each.read_bytes())).exists():  # the home was removed
+                each.unlink()
 
 
 def list_homes(home: Home) -> list[Path]:

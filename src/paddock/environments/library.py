@@ -278,7 +278,7 @@ def _requester(pod: Manifest) -> str:
 
 
 def _note_wanted(entry: _Entry) -> None:
-    """Once for each wish: who cleans up is told that the files are this Environment's, and not only found by it."""
+    """Notes, once for each wish, that the files are this Environment's and not only found by it: for who cleans up."""
     if entry.build_wanted and isinstance(entry.state, Usable) and entry.state.directory:
         note = wanted_note(Path(entry.state.directory), entry.definition.name)
         with suppress(OSError):  # a full disk

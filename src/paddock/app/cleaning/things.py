@@ -76,7 +76,7 @@ class Thing:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Remainder:
     """What stays, and why."""
 
     sort: str
@@ -84,16 +84,16 @@ class Held:
     why: Phrase
 
 
-def find_things(home: Home, needs: Needs, sorts: Iterable[str]) -> tuple[list[Thing], list[Held]]:
+def find_things(home: Home, needs: Needs, sorts: Iterable[str]) -> tuple[list[Thing], list[Remainder]]:
     """The things of these sorts, with their weights, and what is held."""
-    found: list[Thing | Held] = []
+    found: list[Thing | Remainder] = []
     for sort in sorts:
         why = dict(needs.unknown).get(home.root) if sort not in REMADE else None
         if why is None:
             found += _FINDERS[sort](home, needs)
         else:
-            found.append(Held(sort, str(home.root), _explain_unknown(home.root, why)))
-    return [each for each in found if isinstance(each, Thing)], [each for each in found if isinstance(each, Held)]
+            found.append(Remainder(sort, str(home.root), _explain_unknown(home.root, why)))
+    return [each for each in found if isinstance(each, Thing)], [each for each in found if isinstance(each, Remainder)]
 
 
 def list_orphans(home: Home, needs: Needs) -> list[Path]:
@@ -112,12 +112,12 @@ def _weighed(sort: str, name: Phrase | str, *paths: Path, key: str = "", record:
 # Environments
 
 
-def _find_environments(home: Home, needs: Needs) -> Iterator[Thing | Held]:
+def _find_environments(home: Home, needs: Needs) -> Iterator[Thing | Remainder]:
     root = home.cache / "environments"
     for key in list_keys(root):
         name = _name(root, key, needs) or phrase("{key}, which no environment has", key=key)
         if (why := explain_needed(root, key, needs)) is not None:
-            yield Held("environments", name, why)
+            yield Remainder("environments", name, why)
         else:
             yield _weighed("environments", name, *list_paths(root, key), key=key)
 
@@ -154,7 +154,7 @@ def explain_needed(root: Path, key: str, needs: Needs) -> Phrase | None:
         return phrase("its lock cannot be taken: {why}", why=explain_unreadable(error))
 
 
-def find_environment(home: Home, name: str, key: str, needs: Needs) -> Thing | Held:
+def find_environment(home: Home, name: str, key: str, needs: Needs) -> Thing | Remainder:
     """The files of an Environment that is removed. Another one with the same content holds them, unless it comes with
     Paddock and nothing has ever wanted it."""
     root = home.cache / "environments"
@@ -169,7 +169,7 @@ def find_environment(home: Home, name: str, key: str, needs: Needs) -> Thing | H
     if why is None and (other := next(others, None)) is not None:
         why = phrase("environment {name} has the same", name=other)
     if why is not None:
-        return Held("environments", name, why)
+        return Remainder("environments", name, why)
     return _weighed("environments", name, *list_paths(root, key), key=key)
 
 
@@ -180,19 +180,19 @@ def _explain_unknown(path: Path, why: Phrase | str) -> Phrase:
 # What else comes back by itself
 
 
-def _find_images(home: Home, _: Needs) -> Iterator[Thing | Held]:
+def _find_images(home: Home, _: Needs) -> Iterator[Thing | Remainder]:
     root = home.cache / "images"
     if any(time.time() - each.lstat().st_mtime < _WORK_SECONDS for each in root.glob("work-*")):
-        yield Held("images", str(root), phrase("an image may be being built there at this moment"))
+        yield Remainder("images", str(root), phrase("an image may be being built there at this moment"))
         return
     for path in _list(root):
         yield _weighed("images", path.name, path)
 
 
-def _find_caches(home: Home, needs: Needs) -> Iterator[Thing | Held]:
+def _find_caches(home: Home, needs: Needs) -> Iterator[Thing | Remainder]:
     for path in _list(home.cache / "functions"):
         if needs.unknown or any(str(path) in uses.manifests for uses in needs.all):
-            yield Held("caches", path.name, phrase("a job that has not ended runs it, or may"))
+            yield Remainder("caches", path.name, phrase("a job that has not ended runs it, or may"))
         else:
             yield _weighed("caches", path.name, path)
 
@@ -200,19 +200,19 @@ def _find_caches(home: Home, needs: Needs) -> Iterator[Thing | Held]:
 # What does not
 
 
-def _find_outputs(home: Home, needs: Needs) -> Iterator[Thing | Held]:
+def _find_outputs(home: Home, needs: Needs) -> Iterator[Thing | Remainder]:
     for path in (path for space in _list(home.outputs) if not space.is_symlink() for path in _list(space)):
         if path.is_symlink() or not path.is_dir():
             continue
         namespace, job = path.parent.name, path.name.removeprefix(".").rpartition("-")[0]
         name = f"{namespace}/{path.name}"
         if (namespace, job) in needs.own.names:
-            yield Held("outputs", name, phrase("{job} has not ended, and may resume from it", job=job))
+            yield Remainder("outputs", name, phrase("{job} has not ended, and may resume from it", job=job))
         else:
             yield _weighed("outputs", name, path, path.with_name(f"{path.name}.json"))
 
 
-def _find_logs(home: Home, needs: Needs) -> Iterator[Thing | Held]:
+def _find_logs(home: Home, needs: Needs) -> Iterator[Thing | Remainder]:
     records = {each.uid: each for each in read_records(home.history) if isinstance(each, RunRecord)}
     for uid, logs in _group(home, needs).items():
         owner = logs[0].owner
@@ -233,14 +233,14 @@ def _directories(logs: Iterable[PodLogs]) -> list[Path]:
     return [each.directory for each in logs]
 
 
-def _find_history(home: Home, needs: Needs) -> Iterator[Thing | Held]:
+def _find_history(home: Home, needs: Needs) -> Iterator[Thing | Remainder]:
     logs = _group(home, needs)
     for each in read_records(home.history):
         if not isinstance(each, RunRecord):
             continue
         name = phrase("run {run} of {job}", run=each.run, job=f"{each.namespace}/{each.name}")
         if each.uid in needs.own.listed:
-            yield Held("history", name, phrase("its job is listed: `{command}` first", command=_delete(each)))
+            yield Remainder("history", name, phrase("its job is listed: `{command}` first", command=_delete(each)))
         elif each.uid not in needs.own.active:
             record = path_of(home.history, each)
             paths = (record, record.with_suffix(".note"), *_directories(logs.get(each.uid, ())))
@@ -259,7 +259,7 @@ def _list(directory: Path) -> list[Path]:
         return []
 
 
-_FINDERS: Mapping[str, Callable[[Home, Needs], Iterator[Thing | Held]]] = {
+_FINDERS: Mapping[str, Callable[[Home, Needs], Iterator[Thing | Remainder]]] = {
     "environments": _find_environments,
     "images": _find_images,
     "caches": _find_caches,

@@ -61,7 +61,7 @@ def find_other_homes(home: Home) -> list[Home]:
 
 
 def _list_up(home: Home) -> Iterator[Path]:
-    """Those of clusters that run, also of a Paddock that notes no home."""
+    """The homes of clusters that run, also of a Paddock that notes none."""
     for words, _ in _read_programs():
         if b"paddock.app.local" in words and b"--home" in words and b"--cache" in words:
             named = dict(pairwise(words))

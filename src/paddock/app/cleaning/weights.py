@@ -21,7 +21,7 @@ Links = Mapping[tuple[int, int], tuple[int, int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """In bytes."""
+    """Bytes of files that are removed."""
 
     frees: int = 0
     """What comes free."""

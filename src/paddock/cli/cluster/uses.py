@@ -48,7 +48,7 @@ async def fetch_needs(home: Home, api: Api | None) -> Needs:
 
 
 async def fetch_all_needs(home: Home) -> Needs:
-    """The same of a home that may not answer."""
+    """What all homes need, also where this one does not answer."""
     try:
         async with reach(home) as api:
             return await fetch_needs(home, api)

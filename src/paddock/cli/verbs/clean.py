@@ -11,13 +11,13 @@ from typing import Any
 import click
 
 from paddock.app.cleaning.removal import alone, remove
-from paddock.app.cleaning.things import REMADE, SORTS, Held, Thing, find_things
+from paddock.app.cleaning.things import REMADE, SORTS, Remainder, Thing, find_things
 from paddock.app.cleaning.weights import Weight, merge, weigh
 from paddock.app.home import Home
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.session import home, run
 from paddock.cli.cluster.uses import fetch_all_needs
-from paddock.cli.output.freed import explain_elsewhere, explain_freed
+from paddock.cli.output.freed import explain_elsewhere, explain_freed, explain_uv_cache
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.questions import ask
 from paddock.cli.output.streams import print_line, print_notice, write_json
@@ -65,7 +65,7 @@ def command(sorts: tuple[str, ...], dry_run: bool, yes: bool, output: str) -> in
     return 1 if cleaning.problems else 0
 
 
-def _find(place: Home, sorts: Sequence[str]) -> tuple[list[Thing], list[Held]]:
+def _find(place: Home, sorts: Sequence[str]) -> tuple[list[Thing], list[Remainder]]:
     return find_things(place, run(fetch_all_needs(place)), sorts)
 
 
@@ -75,7 +75,7 @@ class Cleaning:
 
     home: Home
     things: Sequence[Thing]
-    held: Sequence[Held]
+    held: Sequence[Remainder]
     going: Sequence[Thing]
     """Those of the things that are to be removed."""
     dry_run: bool
@@ -125,7 +125,7 @@ class Cleaning:
 
 
 def _weigh(things: Sequence[Thing]) -> Weight:
-    """Together: a file of two environments comes free with the second."""
+    """The weight of things together: a file of two environments comes free with the second."""
     return weigh(merge(each.links for each in things))
 
 
@@ -139,6 +139,9 @@ def _print(cleaning: Cleaning, *, named: bool) -> None:
     if (more := len(cleaning.held) - _MOST_HELD) > 0:
         print_notice(localized(counted("kept: {count} more", "kept: {count} more", count=more)))
     weight = _weigh(cleaning.going)
+    if not named and not explain_elsewhere(weight):
+        for said in explain_uv_cache(os.environ):
+            print_notice(localized(said))
     if not cleaning.going:
         print_notice(localized(phrase("nothing is to be removed")))
     elif cleaning.dry_run:

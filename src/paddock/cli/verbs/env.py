@@ -453,7 +453,7 @@ def rm(context: click.Context, name: str, files: bool, namespace: str) -> int:
 async def _remove_environment(place: Home, name: str) -> int:
     """Removes the object, then its files. Returns the exit code: 1 if files stay that could not be removed."""
     from paddock.app.cleaning.removal import remove
-    from paddock.app.cleaning.things import Held, find_environment
+    from paddock.app.cleaning.things import Remainder, find_environment
     from paddock.cli.cluster.uses import fetch_needs, reach
     from paddock.environments.definition import read_definition
     from paddock.environments.directories import forget_pythons
@@ -470,11 +470,11 @@ async def _remove_environment(place: Home, name: str) -> int:
     forget_pythons(place.cache / "environments", read_definition(environment))
     key = str((environment.get("status") or {}).get("key") or "")
     files = find_environment(place, name, key, needs) if key else None
-    problem = remove(place, files) if files is not None and not isinstance(files, Held) else None
+    problem = remove(place, files) if files is not None and not isinstance(files, Remainder) else None
     deleted = phrase("{object} deleted", object=f"environment/{name}")
     notes = [phrase("it comes with Paddock, and will be there again when the cluster is started anew")]
     notes = notes if SEED in annotations_of(environment) else []
-    if isinstance(files, Held):
+    if isinstance(files, Remainder):
         deleted = phrase("{deleted}; its files are kept: {why}", deleted=deleted, why=files.why)
     elif files is not None and files.paths and problem is None:
         freed, *more = explain_freed(files.weight)

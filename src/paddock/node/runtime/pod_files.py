@@ -160,7 +160,7 @@ def write_beneath(directory: Path, name: str, content: bytes, mode: int) -> None
 
 
 def remove_tree(path: Path) -> None:
-    """As `try_to_remove`; what cannot be removed stays, with one warning."""
+    """Removes a tree, as `try_to_remove` does; what cannot be removed stays, with one warning."""
     if (problem := try_to_remove(path)) is not None:
         _log.warning("%s cannot be removed: %s", path, problem.strerror)
 
