@@ -33,7 +33,6 @@ from paddock.console.screens.compared_runs import (
 from paddock.history.records import RunRecord
 from paddock.history.surroundings import read_nothing
 from paddock.kube.meta import Manifest
-from paddock.kube.times import Moment, format_duration
 from paddock.views.comparison import FEWEST, MOST, find_differences
 from paddock.views.run_comparison import PackageTable, compare_packages, list_differing
 from paddock.views.short_sentences import explain_briefly
@@ -133,7 +132,7 @@ def _list_facts(page: PageContext, runs: Sequence[Run]) -> list[Mapping[str, Any
     views = [run.view for run in runs]
     rows: list[tuple[Phrase, list[str]]] = [
         (phrase("Status"), [view.end or "–" if view else "–" for view in views]),
-        (phrase("Duration"), [_measure(run, page.now) for run in runs]),
+        (phrase("Duration"), [_measure(page, run) for run in runs]),
         (phrase("Ranks"), [_count_ranks(run) for run in runs]),
         (phrase("Number of attempts"), [str(view.attempts) if view else "–" for view in views]),
         (phrase("Restarts"), [str(view.restarts) if view else "–" for view in views]),
@@ -153,12 +152,12 @@ def _build_fact(title: str, values: Sequence[Any]) -> Mapping[str, Any]:
     return {"title": title, "values": values, "is": "text"}
 
 
-def _measure(run: Run, now: Moment) -> str:
+def _measure(page: PageContext, run: Run) -> str:
     if run.stored is not None:
         status = run.stored.shown_status
-        return "–" if status.started is None else format_duration((status.finished or now) - status.started)
-    took = run.view.measure(now) if run.view else None
-    return "–" if took is None else format_duration(took)
+        return "–" if status.started is None else page.say_duration((status.finished or page.now) - status.started)
+    took = run.view.measure(page.now) if run.view else None
+    return "–" if took is None else page.say_duration(took)
 
 
 def _count_ranks(run: Run) -> str:
