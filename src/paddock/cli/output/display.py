@@ -13,7 +13,7 @@ from paddock.logs.progress import Progress
 from paddock.views.building import Building
 from paddock.views.ended import format_limit
 from paddock.views.followed import FollowedJob, find_caught_error, find_progress, find_termination_message
-from paddock.views.phases import is_cancelled
+from paddock.views.phases import is_cancelled, say_state
 from paddock.views.roles import count_role
 from paddock.words.formats import format_of
 from paddock.words.phrases import Foreign, Phrase, phrase, render
@@ -26,7 +26,11 @@ def build_head(job: Job, language: str = "en") -> str:
     counted = (render(count_role(role), language) for role in sorted(job.roles, key=lambda role: role.trains))
     roles = format_of(language).comma.join(counted)
     said = phrase(
-        "{kind} {job}: {mode} mode, {roles}", kind=job.resource.kind, job=str(job.key), mode=job.mode, roles=roles
+        "{kind} {job}: {mode} mode, {roles}",
+        kind=job.resource.kind,
+        job=str(job.key),
+        mode=say_state(job.mode, language),
+        roles=roles,
     )
     return render(said, language)
 
@@ -34,8 +38,8 @@ def build_head(job: Job, language: str = "en") -> str:
 def build_live_line(view: FollowedJob, now: Moment, language: str = "en") -> str:
     """`Running 12s · ps 2/2 · worker 2/2 · epoch 2 step 300/400 · loss 0.52`."""
     status = view.status
-    phase = str(status.phase) or render(phrase("Submitted"), language)
-    parts = [f"{phase} {format_duration(now - view.submitted)}"]
+    phase = say_state(status.phase, language) or render(phrase("Submitted"), language)
+    parts = [f"{phase} {format_of(language).say_duration(format_duration(now - view.submitted))}"]
     parts += [f"{name} {counts.ready}" for name, counts in status.roles.items()]
     if progress := find_progress(view):
         parts += [text for text in (_place(progress), _loss(progress)) if text]

@@ -37,7 +37,7 @@ from paddock.views.changes import read_generation
 from paddock.views.job_progress import tell_metrics, tell_progress
 from paddock.views.manager import explain_manager
 from paddock.views.outputs import find_places
-from paddock.views.phases import show_phase
+from paddock.views.phases import say_state, show_phase
 from paddock.views.pods import read_pod_row
 from paddock.views.restarts import explain_restarts
 from paddock.views.roles import explain_sizes
@@ -141,7 +141,7 @@ def build_facts_of_invalid(stored: StoredJob, language: str = "en") -> list[str]
         phrase("Name"): str(stored.key),
         phrase("Kind"): _kind(stored.resource),
         phrase("Manager"): find_other_manager(stored.manifest),
-        phrase("Status"): show_phase(status) or "Pending",
+        phrase("Status"): say_state(show_phase(status) or "Pending", language),
         phrase("Why"): explain(status.cause, language) if status.cause else "",
         phrase("Edit"): explain_edit(status) or "",
         phrase("Created"): _moment(read_time(metadata(stored.manifest).get("creationTimestamp"))),
@@ -165,9 +165,9 @@ def build_facts(
     facts: Mapping[Phrase, Phrase | str] = {
         phrase("Name"): str(job.key),
         phrase("Kind"): _kind(job.resource),
-        phrase("Mode"): job.mode,
+        phrase("Mode"): say_state(job.mode, language),
         phrase("Manager"): find_other_manager(stored.manifest),
-        phrase("Status"): show_phase(status) or "Pending",
+        phrase("Status"): say_state(show_phase(status) or "Pending", language),
         phrase("Why"): explain(cause, language) if cause else explain_manager(stored.manifest) or "",
         phrase("Edit"): explain_edit(status) or "",
         phrase("Created"): _moment(job.created),
