@@ -134,9 +134,9 @@ def build_timeout(view: FollowedJob, seconds: float, language: str = "en") -> st
     if status.cause and status.phase is not Phase.RUNNING:
         why = explain(status.cause, language)
     elif progress := find_progress(view):
-        why = ", ".join(text for text in (str(status.phase), _place(progress), _loss(progress)) if text)
+        why = ", ".join(text for text in (say_state(status.phase, language), _place(progress), _loss(progress)) if text)
     elif status.phase is Phase.RUNNING:
-        why = render(phrase("{phase}, all of its pods run", phase=str(status.phase)), language)
+        why = render(phrase("{phase}, all of its pods run", phase=say_state(status.phase, language)), language)
     else:
         why = render(phrase("no cause is recorded"), language)
     time = format_limit(seconds)

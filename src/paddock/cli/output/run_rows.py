@@ -24,6 +24,7 @@ from paddock.jobs.sentences.explain import explain
 from paddock.jobs.sentences.failure_phrases import explain_failed_rank
 from paddock.kube.described import read_owner
 from paddock.kube.times import Moment, format_duration, format_micro_time, format_time
+from paddock.views.phases import say_state
 from paddock.views.runs import order_rank, tell_place
 from paddock.views.sizes import explain_past_sizes
 from paddock.words.phrases import Phrase, counted, phrase, render
@@ -71,7 +72,7 @@ def _took(row: RunRow, now: Moment) -> str:
 def _ended(row: RunRow, language: str) -> str:
     if row.run.over or row.is_up or row.run.given_up:
         return row.run.outcome
-    return render(phrase("{phase}, cluster down", phase=row.run.outcome), language)
+    return render(phrase("{phase}, cluster down", phase=say_state(row.run.outcome, language)), language)
 
 
 def build_metrics(metrics: Mapping[str, Metrics]) -> str:
@@ -149,7 +150,7 @@ def explain_end(run: RunRecord, language: str = "en") -> str:
         "TimedOut": phrase("Suspended after {time} (--timeout)", time=took),
         "NotStarted": phrase("Not started after {time}", time=took),
     }
-    said: Phrase | str = names.get(run.outcome, run.outcome)
+    said: Phrase | str = names.get(run.outcome) or say_state(run.outcome, language)
     recorded = read_cause(run.cause)
     if run.outcome == CANCELLED and recorded:
         said = tell_cancelled(took, recorded)
