@@ -47,6 +47,9 @@ ARGUMENTS = {
 
 OF_CLICK: tuple[str | tuple[str, str], ...] = (
     "Usage:",
+    "[OPTIONS]",
+    "VERB …",
+    "COMMAND [ARGS]...",
     "Options",
     "Commands",
     "Show this message and exit.",

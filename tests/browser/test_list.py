@@ -81,6 +81,7 @@ async def test_the_list_is_sorted_by_a_head_and_back_is_the_order_before(demo: D
 
 
 async def test_jobs_stay_chosen_while_they_are_filtered_away_and_while_rows_change(demo: Demo, page: Page) -> None:
+    await page.set_viewport_size({"width": 1440, "height": 800})
     await open_list(demo, page, 3)
     for name in ("many-0000", "many-0002"):
         await page.get_by_label(f"Choose {name}").check()
@@ -176,6 +177,25 @@ async def test_the_cause_keeps_its_room_however_many_columns_are_chosen(demo: De
         await page.goto(f"{url}/?columns={columns}")
         assert (await page.locator(".c-why").bounding_box() or {"width": 0})["width"] >= 180, columns
         assert await page.evaluate("document.documentElement.scrollWidth") == 1280, columns
+
+
+COVERED = """name => {
+  const rows = [...document.querySelectorAll("tr[data-row]")];
+  const row = rows.find((each) => each.querySelector("th a").textContent === name);
+  const range = document.createRange();
+  range.selectNodeContents(row.querySelector(".said"));
+  const text = range.getBoundingClientRect(), help = row.querySelector(".help-now");
+  return help ? Math.max(0, text.right - help.getBoundingClientRect().left) / text.width : 0;
+}"""
+
+
+async def test_what_helps_lies_over_no_cause(demo: Demo, page: Page) -> None:
+    await open_list(demo, page)
+    for width, share in ((1440, 0), (1280, 0), (1024, 0.45)):
+        await page.set_viewport_size({"width": width, "height": 800})
+        for name in ("gpt-moe", "bert-large", "night-run"):
+            await page.get_by_role("link", name=name, exact=True).hover()
+            assert await page.evaluate(COVERED, name) <= share, (name, width)
 
 
 async def test_a_hidden_tab_tells_the_state_without_its_stream(demo: Demo, page: Page) -> None:

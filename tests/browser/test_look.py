@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from browser.places import enter
-from support.consoles import Served, keep_log, keep_run, serve_console
+from browser.places import enter, list_addresses, locate
+from support.consoles import PADDLE, Served, keep_log, keep_run, serve_console
 from support.demo import Demo, address
 from support.written import build_event, build_pod, build_written_job
 
@@ -100,13 +100,24 @@ async def test_a_command_is_copied_as_it_is_shown(tmp_path: Path, page: Page) ->
         )
 
 
-async def test_no_page_is_wider_than_a_phone(tmp_path: Path, page: Page) -> None:
-    await page.set_viewport_size({"width": 360, "height": 700})
-    async with serve_console(tmp_path, build_objects()) as served:
-        url = await enter(page, served)
-        for address in ("/", "/help", JOB, *(f"{JOB}/{part}" for part in ("plan", "pods", "events", "manifest"))):
-            await page.goto(url + address)
-            assert await page.evaluate("document.documentElement.scrollWidth") == 360, address
+DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"  # charts too
+METRICS = dict.fromkeys(("val_loss", "val_accuracy", "loss", "lr", "grad_norm", "tokens/s", "epoch_time"), 0.123456789)
+
+
+async def test_no_page_is_wider_than_its_window(demo: Demo, page: Page) -> None:
+    progress = {"status": {"progress": {"percent": 99, "metrics": METRICS}}}
+    await demo.api.patch(PADDLE, "default", "wide-and-deep", progress, subresource="status")
+    url = await enter(page, demo)
+    addresses = [*list_addresses().values(), address("wide-and-deep")]
+    wide = []
+    for each in addresses:
+        await page.goto(locate(url, each))
+        for width in (1440, 1024, 768, 390, 360):
+            await page.set_viewport_size({"width": width, "height": 800})
+            await page.evaluate(DRAWN)
+            if (found := await page.evaluate("document.documentElement.scrollWidth")) != width:
+                wide.append((each, width, found))
+    assert not wide
 
 
 async def test_on_a_phone_the_settings_are_at_the_right_on_the_page_without_a_button_beside_them(

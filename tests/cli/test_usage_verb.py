@@ -81,7 +81,7 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def test_what_the_runs_of_this_machine_held_is_added_up(ask: Ask, words: tuple[str, ...], lines: list[str]) -> None:
     found = ask(*words)
     assert found.stdout.splitlines() == lines
-    assert "that the history keeps; it keeps 7d,1GiB" in found.stderr
+    assert "in the history, which keeps runs for 7d, and at most 1.0 GiB of logs" in found.stderr
 
 
 def test_the_words_of_other_tools_lead_here(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,6 +47,25 @@ def jobs(*states: tuple[str, str], **metadata: Any) -> list[Manifest]:
     return found
 
 
+async def test_an_address_takes_the_kind_as_people_write_it(tmp_path: Path) -> None:
+    other, torch = ({**build_written_job(name), "apiVersion": "kubeflow.org/v1"} for name in ("mine", "yours"))
+    torch |= {"kind": "PyTorchJob", "spec": {"pytorchReplicaSpecs": {"Master": torch["spec"]["ps"]}}}
+    async with serve_console(tmp_path, [build_written_job(), other, torch]) as served:
+        for typed, kind in (
+            ("PaddleJob/demo", "paddlejobs.batch.paddlepaddle.org/demo"),
+            ("pdj/demo/plan?x=%2F", "paddlejobs.batch.paddlepaddle.org/demo/plan?x=/"),
+            ("paddlejobs/mine", "paddlejobs.kubeflow.org/mine"),
+            ("paddlejob.kubeflow.org/mine", "paddlejobs.kubeflow.org/mine"),
+            ("ptj/yours", "pytorchjobs/yours"),
+            ("PyTorchJobs/yours/events", "pytorchjobs/yours/events"),
+            ("pytorchjob/gone", ""),
+            ("Deployment/demo", ""),
+        ):
+            async with served.session.get(f"/jobs/default/{typed}") as answer:
+                assert (answer.status, bool(answer.history)) == (200, True) if kind else answer.status == 404, typed
+                assert not kind or str(answer.url).endswith(f"/jobs/default/{kind}"), answer.url
+
+
 async def test_a_completed_job_whose_rank_failed_says_which_and_with_what_in_red(tmp_path: Path) -> None:
     args = {"succeeded": 1, "failed": ["worker-0"], "code": 1, "error": "ValueError: no room"}
     job = build_written_job(phase="Completed", cause={"reason": "Completed", "args": args})
@@ -62,7 +81,7 @@ async def test_the_list_and_the_page_of_a_job_say_how_far_it_is(tmp_path: Path) 
     job["status"]["progress"] = {"percent": 42, "remaining": 720, "metrics": {"loss": 0.52131, "<b>": 1}}
     assert "42 %, 12m left" in text_of(await read_page(tmp_path, "/", [job]))
     page = await read_page(tmp_path, JOB, [job])
-    assert "Progress 42 %, 12m left loss 0.5213, <b> 1" in text_of(page)
+    assert "Progress 42 %, 12m left loss 0.5213 <b> 1" in text_of(page)
     assert "<b> 1" not in page, "the name of a metric is text"
 
 

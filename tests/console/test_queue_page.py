@@ -40,6 +40,17 @@ async def test_jobs_wait_in_the_order_of_the_scheduler_and_say_why(tmp_path: Pat
     assert "8 CPUs: 2 free" in waiting and "Insufficient cpu" in waiting
 
 
+async def test_what_cannot_start_here_is_a_group_without_positions(tmp_path: Path) -> None:
+    message = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu (needs 4, 0 of 0 free)."
+    cause = {"reason": "WaitingForScheduler", "args": {"pods": 1, "wanted": 1, "message": message}}
+    pods = [build_pod("large-0", "", "large", "Pending", cpu="8")]
+    async with serve_place({RESOURCE: [build_job("large", cause=cause)], PODS: pods}, tmp_path) as place:
+        page = await place.read("/queue")
+    waiting, never = page.split("<h2>Cannot start here")
+    assert "Nothing waits." in waiting and "large" not in waiting
+    assert ">large</a>" in never and "asks for 4 GPUs; this cluster has none" in never and "Position" not in never
+
+
 async def test_suspended_jobs_do_not_wait_and_are_folded_with_their_number(tmp_path: Path) -> None:
     jobs = [build_job(f"held-{index}", phase="Suspended", attempt=0) for index in range(3)] + [build_job("waits")]
     queued = build_job(

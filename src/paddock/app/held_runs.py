@@ -10,6 +10,7 @@ from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.history.retention import write_limits
 from paddock.jobs.model import Job
+from paddock.kube.quantities import format_bytes
 from paddock.kube.times import Moment
 from paddock.node.usage.records import read_last_samples, usage_file
 from paddock.words.phrases import Phrase, counted
@@ -23,11 +24,11 @@ def read_held_runs(home: Home, since: Moment, namespace: str) -> tuple[list[Held
     """Each run of a namespace, or of all (empty), that may have gone on since then, and what was looked at. Blocks."""
     history = History(home)
     runs = [each for each in history.read(namespace)[0] if each.ended is None or each.ended >= since]
-    survey = history.survey()
+    survey, limits = history.survey(), read_kept_limits(home)
     said = counted(
-        "of {count} run that the history keeps; it keeps {limits}",
-        "of {count} runs that the history keeps; it keeps {limits}",
-        count=len(runs), limits=write_limits(read_kept_limits(home)),
+        "of {count} run in the history, which keeps runs for {age}, and at most {size} of logs",
+        "of {count} runs in the history, which keeps runs for {age}, and at most {size} of logs",
+        count=len(runs), age=write_limits(limits).partition(",")[0], size=format_bytes(limits.bytes),
     )  # fmt: skip
     return [(each, read_job(each), _find_used(survey.find_logs(each))) for each in runs], said
 

@@ -125,6 +125,8 @@ class Formatter(click.HelpFormatter):
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
         usage = gettext.gettext("Usage:") if prefix is None else prefix
+        for each in ("[OPTIONS]", "VERB …", "COMMAND [ARGS]..."):
+            args = args.replace(each, gettext.gettext(each))
         super().write_usage(prog, args, usage if _has_wide(usage[-1:]) else prefix)  # 用法： has its space in it
 
     def write_heading(self, heading: str) -> None:

@@ -1,6 +1,7 @@
 """The addresses of what a page is about, the same on a laptop and on a cluster. Pure.
 
-/jobs/NAMESPACE/KIND/NAME        KIND: the plural, with the group where two groups have it (`paddlejobs.kubeflow.org`)
+/jobs/NAMESPACE/KIND/NAME        KIND: the plural, with the group where two groups have it (`paddlejobs.kubeflow.org`);
+                                 as people write it (`PyTorchJob`), it leads there
 /c/CONTEXT/jobs/...              the same in a console of several clusters; `/` is then the list of all of them
 /s/PLACE/...                     where a session has all of this; outside are sign-in and files alone
 
@@ -13,7 +14,7 @@ import re
 from urllib.parse import quote
 
 from paddock.history.answers import PREFIX
-from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.apis.registry import KINDS, KINDS_BY_WORD
 from paddock.kube.meta import Resource
 
 TABS = ("job", "logs", "charts", "runs", "outputs", "plan", "doctor", "pods", "events", "manifest")
@@ -117,6 +118,18 @@ def name_kind(resource: Resource) -> str:
 def find_kind(name: str) -> Resource | None:
     """The kind of an address; None for one that has no jobs."""
     return next((each for each in KINDS if name in (name_kind(each), each.qualified)), None)
+
+
+def find_meant(name: str) -> tuple[Resource, ...]:
+    """The kinds that a person may have meant who wrote an address with `PyTorchJob` or `ptj`; none of one that is right
+    as it is."""
+    return () if find_kind(name) else KINDS_BY_WORD.get(name.lower(), ())
+
+
+def put_kind(path: str, resource: Resource) -> str:
+    """The address of a page of a job, with this kind."""
+    head, namespace, _, rest = path.removeprefix("/").split("/", 3)
+    return f"/{head}/{namespace}/{name_kind(resource)}/{rest}"
 
 
 def read_whole(text: str, digits: int = 9) -> int | None:

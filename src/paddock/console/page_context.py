@@ -12,7 +12,8 @@ from paddock.console.backend import Backend, Identity
 from paddock.console.feed import Cache, Caches, Reader, T, Topic
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource
-from paddock.kube.times import Moment
+from paddock.kube.times import Moment, format_duration
+from paddock.words.formats import format_of
 from paddock.words.phrases import Foreign, Phrase, phrase, render
 
 SILENT_SECONDS = 2.0
@@ -46,6 +47,9 @@ class PageContext:
     def say(self, said: Phrase | str) -> str:
         """The sentence in the reader's language."""
         return render(said, self.language)
+
+    def say_duration(self, seconds: float) -> str:
+        return format_of(self.language).say_duration(format_duration(seconds))
 
     def translate(self, said: str) -> str:
         """A text of another program, in the reader's language as far as its form is known."""

@@ -16,7 +16,9 @@ from paddock.console.addresses import put_page_below
 from paddock.console.page_context import PageContext, Screen
 from paddock.kube.printable import show
 from paddock.kube.times import Moment, format_duration, format_time
+from paddock.views.phases import say_state
 from paddock.words.catalogues import translate, translate_counted
+from paddock.words.formats import format_of
 
 STATIC = Path(__file__).parent / "static"
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -65,11 +67,13 @@ def _environment(language: str) -> jinja2.Environment:
     )
     say = speak(language)
     environment.globals.update(_=say, gettext=say)
-    environment.filters["duration"] = format_duration
+    environment.filters["duration"] = lambda seconds: format_of(language).say_duration(format_duration(seconds))
+    environment.filters["state"] = lambda word: say_state(word, language)
     environment.filters["stamp"] = format_time
     environment.filters["clock"] = _format_clock
     environment.filters["when"] = _format_when
     environment.globals["static"] = address_of
+    environment.globals["units"] = ",".join(f" {word} " for word in format_of(language).units.values())
     return environment
 
 

@@ -16,7 +16,7 @@ from aiohttp import web
 
 from paddock.console import security
 from paddock.console.actions.registry import ACTIONS
-from paddock.console.addresses import put_below, split_place
+from paddock.console.addresses import find_meant, put_below, put_kind, split_place
 from paddock.console.answers import (
     NOTICES,
     SIGNED_OUT,
@@ -29,7 +29,7 @@ from paddock.console.answers import (
 from paddock.console.api_errors import say_error
 from paddock.console.backend import Backend, Identity
 from paddock.console.bounds import Full, OpenPages
-from paddock.console.feed import Caches, Feed
+from paddock.console.feed import Caches, Feed, Topic
 from paddock.console.live import UNSEEN, EventStream, note_seen, render_main_notice, send_changes, write_event
 from paddock.console.page_context import Action, Answer, Missing, PageContext, Redirect, Screen
 from paddock.console.pages import render_notice, render_page
@@ -40,6 +40,7 @@ from paddock.console.signed_in import SESSION, SignedIn
 from paddock.console.token_sign_in import say_ended
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Unauthorized, Unavailable
+from paddock.kube.meta import Resource
 from paddock.words.phrases import Phrase
 
 RETRY_SECONDS = "5"
@@ -91,11 +92,22 @@ class Routes:
         return redirect(put_below(self._root_of(request), "/"))
 
     async def show(self, screen: Screen, request: web.Request) -> web.StreamResponse:
+        if meant := find_meant(request.match_info.get("kind", "")):
+            return await self._lead(meant, request)
         lock = self._locks.of(request[SESSION].identity.id) if screen.receive else nullcontext()
         async with lock, self._open(request, screen) as caches:
             page = self.page_for(request, caches)
             text = render_page(screen, page, await screen.build(page), self._frame(request))
         return web.Response(text=note_seen(text) if screen.live else text, content_type="text/html")
+
+    async def _lead(self, meant: Sequence[Resource], request: web.Request) -> web.Response:
+        """To the job whose kind an address has as people write it: of several kinds, to the first that has the job."""
+        path, root, address = request.match_info, self._root_of(request), request.rel_url
+        topics = {Topic(each, path["namespace"], fields=f"metadata.name={path['name']}"): each for each in meant}
+        async with self._feed(request).open(list(topics)) as caches:
+            kind = next((topics[topic] for topic, cache in caches.items() if cache.objects), meant[0])
+        inside = put_kind(address.raw_path.removeprefix(root), kind)
+        return redirect(str(address.with_path(root + inside, encoded=True).with_query(address.query)))
 
     async def answer(
         self, screen: Screen, build: Callable[[PageContext], Awaitable[Answer | Redirect]], request: web.Request

@@ -24,8 +24,12 @@ def tell_progress(progress: JobProgress | None) -> Phrase | None:
 
 def tell_metrics(progress: JobProgress | None, most: int | None = None) -> str:
     """`loss 0.5213, lr 0.001`, at most so many, None for all; empty without any. In every language it is the same."""
-    found = progress.metrics if progress is not None else {}
-    return ", ".join(f"{name} {value:.4g}" for name, value in list(found.items())[:most])
+    return ", ".join(f"{name} {value}" for name, value in list_metrics(progress)[:most])
+
+
+def list_metrics(progress: JobProgress | None) -> list[tuple[str, str]]:
+    """(`loss`, `0.5213`), in their order."""
+    return [(name, f"{value:.4g}") for name, value in progress.metrics.items()] if progress is not None else []
 
 
 def tell_briefly(progress: JobProgress | None) -> Phrase | str:

@@ -5,6 +5,7 @@ How a job stands with the scheduler is read in `node.scheduler.queue`, why it wa
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -21,7 +22,7 @@ from paddock.node.scheduler.gpus import SharedGpu
 from paddock.node.scheduler.queue import Capacity, Queue
 from paddock.views.gpus import weigh_pod
 from paddock.views.jobs import JobRow, read_job_row
-from paddock.views.rooms import Rooms
+from paddock.views.rooms import Rooms, find_shortage_of
 from paddock.views.stored import StoredJob, read_stored
 from paddock.views.waits import find_wait
 from paddock.words.amounts import say_amount, say_number, sort_resources
@@ -39,17 +40,25 @@ class QueueRow:
     job: JobRow
     ranks: int  # the pods that it wants; 0 for a job that cannot be read
     needs: Amounts = field(default_factory=dict)  # their requests; empty for a job that cannot be read
-    position: int | None = None  # its place in the scheduler's queue; None if no pod of it waits for a node
+    position: int | None = None  # its place among those that can start; None if no pod of it waits for a node
     priority: int = 0
     since: Moment | None = None  # since when it waits; None for one whose pods are on nodes
     stored: StoredJob | None = None  # as it was read
+
+    @property
+    def never(self) -> bool:
+        """Whether it cannot start here, whoever ends."""
+        shortage = find_shortage_of(self.job.cause)
+        said = self.job.cause and self.job.cause.args.get(SAID)
+        return (shortage is not None and shortage.is_never) or (isinstance(said, Said) and said.hopeless)
 
 
 def read_queue_rows(
     jobs: Iterable[tuple[Resource, Manifest]], pods: Sequence[Manifest], queue: Queue
 ) -> list[QueueRow]:
-    """First the jobs whose pods are on nodes, then those in the scheduler's queue in its order, then those that wait
-    for something else (suspended, before a restart, without an operator), by age. Finished jobs are left out."""
+    """First the jobs whose pods are on nodes, then those in the scheduler's queue in its order, then those that cannot
+    start here, then those that wait for something else (suspended, before a restart, without an operator), by age.
+    Finished jobs are left out."""
     return build_queue_rows([read_unfinished(resource, manifest) for resource, manifest in jobs], pods, queue)
 
 
@@ -66,8 +75,21 @@ def build_queue_rows(jobs: Iterable[Unfinished | None], pods: Iterable[Manifest]
 
 def order_queue(jobs: Iterable[Unfinished | None], queue: Queue) -> list[QueueRow]:
     """The same without what the jobs need, which takes most of the time: a page shows a hundred of them."""
-    rows = [_build_row(job, stored, queue) for job, stored in filter(None, jobs)]
-    return sorted(rows, key=lambda row: _order(row, queue))
+    return settle([_build_row(job, stored, queue) for job, stored in filter(None, jobs)], queue)
+
+
+def settle(rows: Iterable[QueueRow], queue: Queue) -> list[QueueRow]:
+    """In their order. Those that cannot start here have no position, and who is behind them moves up: also once it is
+    known what they lack."""
+    known = list(rows)
+    ahead = sorted(row.position for row in known if row.never and row.position)
+    settled = [
+        replace(row, position=None if row.never else row.position - bisect(ahead, row.position))
+        if row.position
+        else row
+        for row in known
+    ]
+    return sorted(settled, key=lambda row: _order(row, queue))
 
 
 def add_needs(rows: Sequence[QueueRow], pods: Iterable[Manifest], queue: Queue) -> list[QueueRow]:
@@ -104,7 +126,8 @@ def explain_kueues_order(rows: Iterable[QueueRow]) -> Phrase | None:
 
 
 def _order(row: QueueRow, queue: Queue) -> tuple[int, int, Moment, str]:
-    group = 1 if row.position else 0 if row.manifest["metadata"].get("uid") in queue.placed else 2
+    placed = row.manifest["metadata"].get("uid") in queue.placed
+    group = 1 if row.position else 2 if row.never else 0 if placed else 3
     return group, row.position or 0, row.job.created or 0.0, row.job.name
 
 

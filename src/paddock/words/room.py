@@ -192,12 +192,13 @@ _ONE_GAP = re.compile(r"(?P<resource>[\w./-]+):\{\{(?P<value>\d{1,18}) (?P<scale
 _TURN = re.compile(
     r'(?P<how>held back for|comes after) the (?:gang|pod) "(?:(?P<namespace>[^"/]{1,63})/)?(?P<name>[^"/]{1,253})", '
     r"which (?:has waited longer and )?lacks (?P<lacked>[^\s,]{1,317}(?:, [^\s,]{1,317}){0,19})"
+    r"(?: \((?P<free>[\d.]{1,20}[A-Za-z]{0,2}(?: [KMGTPE]?i?B)?) (?P<resource>\S{1,317}) is free and kept\))?"
 )
 
 
 def explain_turn(message: str) -> Phrase | None:
-    """Whom the local scheduler serves first: `waits behind hog, which has waited longer and lacks CPUs`. None for
-    another text."""
+    """Whom the local scheduler serves first: `waits behind hog, which has waited longer and lacks CPUs`, and what of it
+    is free and would do: `0.3 CPUs free, kept for hog`. None for another text."""
     if not (found := _TURN.fullmatch(message)):
         return None
     namespace = "" if found["namespace"] in (None, "default") else found["namespace"]
@@ -206,7 +207,11 @@ def explain_turn(message: str) -> Phrase | None:
     lacked = Names(tuple(map(_name, names)), most=0)
     if found["how"] == "comes after":
         return phrase("waits behind {ahead}, which lacks {resource}", ahead=ahead, resource=lacked)
-    return phrase("waits behind {ahead}, which has waited longer and lacks {resource}", ahead=ahead, resource=lacked)
+    turn = phrase("waits behind {ahead}, which has waited longer and lacks {resource}", ahead=ahead, resource=lacked)
+    if (free := read_amount(found["free"] or "")) is None:
+        return turn
+    return phrase("{turn}; {amount} free, kept for {ahead}",
+                  turn=turn, amount=say_amount(found["resource"], free), ahead=ahead)  # fmt: skip
 
 
 def explain_gang(message: str) -> Phrase | None:

@@ -45,6 +45,7 @@ _ROWS = (
         r"held back for the (?P<kind>gang|pod) \"(?P<name>[^\"]+)\", which has waited longer and lacks ",
         'held back for the {kind} "{name}", which has waited longer and lacks ',
     ),
+    _row(r"\((?P<amount>[^()]+) is free and kept\)$", "({amount} is free and kept)"),
     _row(
         r"comes after the (?P<kind>gang|pod) \"(?P<name>[^\"]+)\", which lacks ",
         'comes after the {kind} "{name}", which lacks ',

@@ -107,9 +107,9 @@ def test_what_is_shown_meanwhile_in_chinese() -> None:
     building = read_building("paddle-ps", {"phase": "Building", "progress": 61, "message": "building (paddle), 61 %"})
     assert building is not None
     assert build_live_line(running, 112.0, "zh") == (
-        "Starting 12s · ps 2/2 · worker 2/2 · 1 个 Pod（共 4 个）正在启动 · 已重启 2 次"
+        "启动中 12 秒 · ps 2/2 · worker 2/2 · 1 个 Pod（共 4 个）正在启动 · 已重启 2 次"
     )
-    assert build_timeout(build_view(), 60, "zh") == "60 秒内未完成（--timeout）：Running，全部 Pod 都在运行"
+    assert build_timeout(build_view(), 60, "zh") == "60 秒内未完成（--timeout）：运行中，全部 Pod 都在运行"
     assert build_building(building, bar=False, language="zh") == "环境 paddle-ps：正在构建（paddle），61%"
     message = "building (paddle, 193 MB), installing, 61 %, 12 MB/s"
     building = read_building("nx", {"phase": "Building", "progress": 61, "message": message})

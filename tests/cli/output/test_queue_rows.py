@@ -16,7 +16,7 @@ from paddock.jobs.model import CauseRecord, Phase, Status
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import format_time
 from paddock.node.scheduler.queue import Capacity, Queue, Standing
-from paddock.views.queue_rows import explain_capacity, read_queue_rows
+from paddock.views.queue_rows import explain_capacity, read_queue_rows, settle
 
 NOW = 1_700_000_000.0
 GIB = Fraction(2**30)
@@ -55,6 +55,16 @@ def test_a_job_with_pods_on_nodes_and_pods_that_wait_has_a_position() -> None:
     queue = Queue({"uid-half": Standing(1, 0, None)}, frozenset({"uid-half"}))
     _, cells = build_table(read_queue_rows([job("half")], [], queue), NOW)
     assert cells[0][0] == "1"
+
+
+def test_what_cannot_start_here_has_no_position_and_who_is_behind_it_moves_up() -> None:
+    message = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu (needs 4, 0 of 0 free)."
+    never = CauseRecord("WaitingForScheduler", {"pods": 1, "wanted": 1, "message": message}, NOW)
+    jobs = [job("first", cause=never), job("second"), job("held", Phase.SUSPENDED), job("on", Phase.RUNNING)]
+    _, cells = build_table(rows := read_queue_rows(jobs, [], WAITS), NOW)
+    assert [line[:2] for line in cells] == [["-", "on"], ["1", "second"], ["-", "first"], ["-", "held"]]
+    assert [row.never for row in rows] == [False, False, True, False]
+    assert settle(rows, WAITS) == rows, "once more, as on a cluster where nodes and pods tell it later"
 
 
 def test_a_job_that_runs_and_has_a_pod_that_waits_waits_since_the_pod_was_made() -> None:

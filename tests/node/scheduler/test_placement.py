@@ -208,8 +208,21 @@ def test_a_gang_that_has_waited_long_gets_a_reservation() -> None:
     decisions = plan_placement(*big_and_small(since=1000), now=1000 + STARVATION_SECONDS)
     assert bound(decisions) == {}
     assert waits(decisions)["small"] == (
-        'held back for the gang "default/train", which has waited longer and lacks nvidia.com/gpu'
+        'held back for the gang "default/train", which has waited longer and lacks nvidia.com/gpu '
+        "(1 nvidia.com/gpu is free and kept)"
     )
+
+
+def test_what_can_never_fit_is_said_before_who_is_ahead() -> None:
+    """A pod that is too large, and a gang whose pods fit one by one; one behind them waits for its turn."""
+    pods, nodes, groups = big_and_small(since=1000)
+    large = pod("large", at=1001, limits={"nvidia.com/gpu": "9"})
+    many = [pod(f"many-{index}", at=1001, gang="many", limits=GPU) for index in range(3)]
+    groups = [*groups, group("many", minimum=3, at=1001)]
+    two = pod("two", at=1002, limits={"nvidia.com/gpu": "2"})
+    said = waits(plan_placement([*pods, large, *many, two], nodes, groups, now=1000 + STARVATION_SECONDS))
+    assert "(needs 9, 1 of 2 free)" in said["large"] and "(needs 3 x 1, 1 of 2 free)" in said["many-0"]
+    assert said["two"].endswith("lacks nvidia.com/gpu") and said["small"].endswith("is free and kept)")
 
 
 def test_a_pod_that_requests_no_reserved_resource_still_overtakes() -> None:

@@ -81,7 +81,10 @@ def test_nobody_takes_the_room_that_is_made() -> None:
     decisions = plan_placement([*there, *urgent(), *low], [node()], priorities=CLASSES)
     waits = {each.name: each.message for each in decisions if isinstance(each, Wait)}
     assert not [each for each in decisions if isinstance(each, Bind | Evict)]
-    assert waits["low-0"] == 'held back for the pod "default/hot-0", which has waited longer and lacks cpu'
+    assert (
+        waits["low-0"]
+        == 'held back for the pod "default/hot-0", which has waited longer and lacks cpu (1 cpu is free and kept)'
+    )
 
 
 JOBS = st.lists(

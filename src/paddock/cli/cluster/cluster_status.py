@@ -28,7 +28,7 @@ from paddock.kube.meta import NODES, Manifest, Resource
 from paddock.kube.quantities import format_quantity, read_amounts
 from paddock.kube.times import Moment
 from paddock.views.operators import Installed, Leader, explain_no_operator
-from paddock.views.phases import show_phase
+from paddock.views.phases import say_state, show_phase
 from paddock.words.formats import format_of
 from paddock.words.phrases import Phrase, phrase, render
 
@@ -134,7 +134,8 @@ def build_lines(place: Cluster, facts: dict[str, Any], language: str) -> list[st
         phrase("operator:"): describe_operators(facts["operators"], facts["why"], language),
         phrase("jobs:"): _UNREAD
         if facts["jobs"] is None
-        else ", ".join(f"{count} {phase}" for phase, count in sorted(facts["jobs"].items())) or phrase("none"),
+        else ", ".join(f"{count} {say_state(phase, language)}" for phase, count in sorted(facts["jobs"].items()))
+        or phrase("none"),
         phrase("nodes:"): _describe_nodes(nodes, language),
         phrase("paddock:"): facts["paddock"],
     }

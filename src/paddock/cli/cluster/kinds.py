@@ -9,24 +9,15 @@ from typing import Any
 import click
 
 from paddock.cli.output.language import localized
+from paddock.jobs.apis import registry
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import DATASETS, ENVIRONMENTS, PODS, Resource
 from paddock.kube.nearness import nearest
 from paddock.words.phrases import Names, phrase
 
-
-def _words_of_kinds() -> dict[str, tuple[Resource, ...]]:
-    """Names of each kind of job -> that kind in all API groups; short names of one group are valid for the others."""
-    return {
-        word: tuple(each for each in KINDS if each.kind == resource.kind)
-        for resource, api in KINDS.items()
-        for word in (*api.short_names, resource.kind.lower(), resource.plural)
-    }
-
-
 KINDS_BY_WORD: Mapping[str, tuple[Resource, ...]] = {
     **dict.fromkeys(("jobs", "job"), tuple(KINDS)),
-    **_words_of_kinds(),
+    **registry.KINDS_BY_WORD,
     **dict.fromkeys(("pods", "pod", "po"), (PODS,)),
     **dict.fromkeys(("environments", "environment", "env", "envs"), (ENVIRONMENTS,)),
     **dict.fromkeys(("datasets", "dataset"), (DATASETS,)),

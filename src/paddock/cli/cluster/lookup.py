@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.errors import UserError
-from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.apis.registry import KINDS, KINDS_BY_WORD
 from paddock.jobs.names import read_pod_name
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import PODS, Manifest, Resource, is_controlled_by, name_of
@@ -90,7 +90,7 @@ def read_job_word(word: str) -> tuple[tuple[Resource, ...], str]:
             split[0] if (split := split_pod(name)) else phrase("the pod's, by `{command}`", command="paddock get pods")
         )
         raise NoJob(phrase("{word} is a pod, and a job is wanted: {job}", word=word, job=job))
-    resources = tuple(each for each in KINDS if not slash or kind.lower() in _aliases(each))
+    resources = KINDS_BY_WORD.get(kind.lower(), ()) if slash else tuple(KINDS)
     if not resources:
         forms = tuple(f"{kind_with_group(each)}/{name}" for each in KINDS)
         raise UserError(phrase("{kind} is no kind of job: {name}, or {forms}", kind=repr(kind), name=name, forms=forms))
@@ -108,12 +108,6 @@ def split_pod(word: str) -> tuple[str, Rank] | None:
     name = word.rpartition("/")[2]
     rank = read_pod_name(name)
     return (name.removesuffix(f"-{rank}"), rank) if rank else None
-
-
-def _aliases(resource: Resource) -> set[str]:
-    """`paddlejob`, its plural, and both with the group."""
-    words = {resource.kind.lower(), resource.plural}
-    return words | {f"{word}.{resource.group}" for word in words}
 
 
 async def fetch_all(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
-from paddock.cli.output.tables import build_line, measure
+from paddock.cli.output.tables import build_line, measure, say_table
 from paddock.kube.printable import show_line
 
 AGE = "AGE"
@@ -18,7 +18,8 @@ STATE = "STATUS"
 class AppendedRows:
     """Remembers what was printed of each object."""
 
-    def __init__(self) -> None:
+    def __init__(self, language: str = "en") -> None:
+        self._language = language
         self._header: tuple[str, ...] = ()
         self._widths: list[int] = []
         self._printed: dict[Hashable, tuple[str, ...]] = {}
@@ -27,7 +28,7 @@ class AppendedRows:
         """The whole table; without rows nothing, as the header comes with the first one."""
         if not rows:
             return []
-        table = [tuple(map(show_line, row)) for row in (header, *rows.values())]
+        table = self._say(header, *rows.values())
         self._header, self._widths = tuple(header), measure(table)
         self._printed |= {key: self._strip(row) for key, row in rows.items()}
         return [build_line(row, self._widths) for row in table]
@@ -39,7 +40,7 @@ class AppendedRows:
         if self._printed.get(key) == self._strip(row):
             return []
         self._printed[key] = self._strip(row)
-        return [build_line(tuple(map(show_line, row)), self._widths)]
+        return [build_line(self._say(header, row)[1], self._widths)]
 
     def remove(self, key: Hashable, header: Sequence[str], row: Sequence[str], word: str) -> list[str]:
         """The lines for an object that was deleted: its last row with `word` for its state."""
@@ -49,6 +50,9 @@ class AppendedRows:
         lines = self.add(key, header, ended)
         del self._printed[key]
         return lines
+
+    def _say(self, header: Sequence[str], *rows: Sequence[str]) -> list[list[str]]:
+        return [[show_line(cell) for cell in row] for row in say_table(header, rows, self._language)]
 
     def _strip(self, row: Sequence[str]) -> tuple[str, ...]:
         return tuple(cell for name, cell in zip(self._header, row, strict=True) if name != AGE)

@@ -22,7 +22,7 @@ from paddock.views.followed import (
     find_progress,
     find_termination_message,
 )
-from paddock.views.phases import SINGLE, is_cancelled
+from paddock.views.phases import SINGLE, is_cancelled, say_state
 from paddock.views.roles import count_role
 from paddock.words.formats import format_of
 from paddock.words.phrases import Foreign, Phrase, phrase, render
@@ -37,7 +37,7 @@ def build_head(job: Job, language: str = "en") -> str:
     facts: dict[str, Any] = {
         "kind": job.resource.kind, "job": show_key(job.key), "roles": format_of(language).comma.join(counts)
     }  # fmt: skip
-    said = phrase("{kind} {job}: {mode} mode, {roles}", mode=job.mode, **facts)
+    said = phrase("{kind} {job}: {mode} mode, {roles}", mode=say_state(job.mode, language), **facts)
     if job.size > 1 and any(role.name == "master" and role.trains for role in job.roles):
         said = phrase("{kind} {job}: {roles} (master-0 is rank 0 and trains like the others)", **facts)
     elif job.mode == SINGLE:
@@ -48,8 +48,8 @@ def build_head(job: Job, language: str = "en") -> str:
 def build_live_line(view: FollowedJob, now: Moment, language: str = "en") -> str:
     """`Running 12s · ps 2/2 · worker 2/2 · epoch 2 step 300/400 · loss 0.52`."""
     status = view.status
-    phase = str(status.phase) or render(phrase("Submitted"), language)
-    parts = [f"{phase} {format_duration(now - view.submitted)}"]
+    phase = say_state(status.phase, language) or render(phrase("Submitted"), language)
+    parts = [f"{phase} {format_of(language).say_duration(format_duration(now - view.submitted))}"]
     parts += [f"{name} {counts.ready}" for name, counts in status.roles.items()]
     if progress := find_progress(view):
         parts += [text for text in (_place(progress), _loss(progress)) if text]
@@ -159,9 +159,9 @@ def build_timeout(view: FollowedJob, seconds: float, language: str = "en") -> st
     if status.cause and status.phase is not Phase.RUNNING:
         why = explain(status.cause, language)
     elif progress := find_progress(view):
-        why = ", ".join(text for text in (str(status.phase), _place(progress), _loss(progress)) if text)
+        why = ", ".join(text for text in (say_state(status.phase, language), _place(progress), _loss(progress)) if text)
     elif status.phase is Phase.RUNNING:
-        why = render(phrase("{phase}, all of its pods run", phase=str(status.phase)), language)
+        why = render(phrase("{phase}, all of its pods run", phase=say_state(status.phase, language)), language)
     else:
         why = render(phrase("no cause is recorded"), language)
     time = format_limit(seconds)

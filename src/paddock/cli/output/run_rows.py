@@ -26,6 +26,7 @@ from paddock.jobs.sentences.failure_phrases import explain_failed_rank
 from paddock.kube.described import read_owner
 from paddock.kube.times import Moment, format_duration, format_micro_time, format_time
 from paddock.views.numbers import BEST, NumberRow, compare_numbers, order_rank, write_number
+from paddock.views.phases import say_state
 from paddock.views.run_orders import Order, list_orders
 from paddock.views.sizes import explain_past_sizes
 from paddock.words.phrases import Phrase, counted, phrase, render
@@ -80,7 +81,7 @@ def _measure(row: RunRow, now: Moment) -> float | None:
 def _ended(row: RunRow, language: str) -> str:
     if row.run.over or row.is_up or row.run.given_up:
         return row.run.outcome
-    return render(phrase("{phase}, cluster down", phase=row.run.outcome), language)
+    return render(phrase("{phase}, cluster down", phase=say_state(row.run.outcome, language)), language)
 
 
 def build_metrics(metrics: Mapping[str, Metrics], best: Collection[str] = ()) -> str:
@@ -185,7 +186,7 @@ def explain_end(run: RunRecord, language: str = "en") -> str:
         "TimedOut": phrase("Suspended after {time} (--timeout)", time=took),
         "NotStarted": phrase("Not started after {time}", time=took),
     }
-    said: Phrase | str = names.get(run.outcome, run.outcome)
+    said: Phrase | str = names.get(run.outcome) or say_state(run.outcome, language)
     recorded = read_cause(run.cause)
     if run.outcome == CANCELLED and recorded:
         said = tell_cancelled(took, recorded)

@@ -15,7 +15,9 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
+from paddock.cli.output.language import readers_language
 from paddock.cli.output.streams import GAP, drop_output
+from paddock.cli.output.tables import say_table
 from paddock.kube.printable import show, show_line
 
 _POD_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_magenta")
@@ -100,14 +102,14 @@ def print_table(
     narrow one WHY, WHAT, METRICS and CHANGED stand in lines of their own, and so they do on any where CHANGED does not
     fit. `red`: the numbers of rows of which STATUS and WHY are red, whatever their words are."""
     header, rows = _clean_row(header), [_clean_row(row) for row in rows]
-    width = console.width if cut and console.is_terminal else None
+    width, language = console.width if cut and console.is_terminal else None, readers_language()
     stacks = width is not None and (
         width < _NARROW
         or header[-1] == "CHANGED"
         or (header[-1] in ("WHY", "WHAT") and _room(header, rows, width) < LEAST_ROOM)
     )
-    lines = build_stacked(header, rows, width, red) if width is not None and stacks else None
-    for line in build_table(header, rows, width, red) if lines is None else lines:
+    lines = build_stacked(header, rows, width, red, language) if width is not None and stacks else None
+    for line in build_table(header, rows, width, red, language) if lines is None else lines:
         console.print(line, soft_wrap=True)
 
 
@@ -130,25 +132,30 @@ def find_room(console: Console, header: Sequence[str], rows: Sequence[Sequence[s
 
 
 def _room(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> int:
-    table = [_clean_row(row) for row in (header, *rows)]
+    table = [_clean_row(row) for row in say_table(header, rows, readers_language())]
     return width - sum(max(cell_len(row[column]) for row in table) + len(GAP) for column in range(len(header) - 1))
 
 
 def build_stacked(
-    header: Sequence[str], rows: Sequence[Sequence[str]], width: int, red: Collection[int] = ()
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int,
+    red: Collection[int] = (),
+    language: str = "en",
 ) -> list[Text] | None:
     """A table whose last columns, if they are sentences, stand under each row, indented and wrapped; None if they fit
     beside it. Where even the first ones do not fit, names have a line of their own."""
-    whole = build_table(header, rows)
+    whole = build_table(header, rows, language=language)
     count = next((place for place, name in enumerate(reversed(header)) if name not in _SENTENCES), len(header))
     if not count or max(map(_columns, whole)) <= width:
         return None
     indent, shown = "    ", [row[:-count] for row in rows]
-    lines = build_table(header[:-count], shown, red=red)
+    lines = build_table(header[:-count], shown, red=red, language=language)
     if max(map(_columns, lines)) > width:
-        rest = build_table(header[1:-count], [row[1:] for row in shown], width - len(indent), red)
-        lines = [Text("\n").join((Text(first), Text(indent).append_text(line)))
-                 for first, line in zip((header[0], *(row[0] for row in rows)), rest, strict=True)]  # fmt: skip
+        names = say_table(header[:1], [row[:1] for row in rows], language)
+        rest = build_table(header[1:-count], [row[1:] for row in shown], width - len(indent), red, language)
+        lines = [Text("\n").join((Text(name), Text(indent).append_text(line)))
+                 for (name,), line in zip(names, rest, strict=True)]  # fmt: skip
     stacked = lines[:1]
     for number, (line, row) in enumerate(zip(lines[1:], rows, strict=True)):
         stacked.append(line)
@@ -163,18 +170,22 @@ def _columns(line: Text) -> int:
 
 
 def build_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], max_width: int | None = None, red: Collection[int] = ()
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    max_width: int | None = None,
+    red: Collection[int] = (),
+    language: str = "en",
 ) -> list[Text]:
     """The lines of a table. `max_width`: in characters; only the last column is shortened to it. `red`: as in
     `print_table`."""
-    table = [list(header), *map(list, rows)]
+    table = say_table(header, rows, language)
     widths = [max(cell_len(row[column]) for row in table) for column in range(len(header))]
     if max_width is not None:
         widths[-1] = min(widths[-1], max(_LEAST, max_width - sum(width + len(GAP) for width in widths[:-1])))
     lines = []
     reddened = [place for place, name in enumerate(header) if name in ("STATUS", "ENDED", "WHY")]
-    for number, row in enumerate(table, -1):
-        styles = [_STATUS_COLOURS.get(cell, "") for cell in row]
+    for number, (row, told) in enumerate(zip(table, (header, *rows), strict=True), -1):
+        styles = [_STATUS_COLOURS.get(cell, "") for cell in told]
         for place in reddened if number in red else ():
             styles[place] = "red"
         cells = [Text(cell, style=style) for cell, style in zip(row, styles, strict=True)]

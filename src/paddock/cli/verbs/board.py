@@ -28,7 +28,7 @@ from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.streams import print_line
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.verb import Verb
-from paddock.words.phrases import phrase
+from paddock.words.phrases import Foreign, phrase
 
 if TYPE_CHECKING:
     from paddock.app.boards.proxy import Access
@@ -263,7 +263,7 @@ def _show(access: Access, port: int, problem: str, *, opens: bool) -> None:
 
     pages = f"http://{access.host}:{port}"
     if problem:
-        said = phrase("it runs without a sandbox ({why}), and could read what you can", why=problem)
+        said = phrase("it runs without a sandbox ({why}), and could read what you can", why=Foreign(problem))
         stderr().print(localized(said))
     if opens and sys.stdout.isatty() and has_display(os.environ, sys.platform) and webbrowser.open(pages + access.link):
         # without the ticket: what a terminal shows is copied, recorded and shared

@@ -42,7 +42,7 @@ from paddock.views.commands import show_key
 from paddock.views.job_progress import tell_metrics, tell_progress
 from paddock.views.manager import explain_manager
 from paddock.views.outputs import find_places
-from paddock.views.phases import show_phase
+from paddock.views.phases import say_state, show_phase
 from paddock.views.pods import read_pod_row
 from paddock.views.restarts import explain_restarts
 from paddock.views.roles import explain_sizes
@@ -216,7 +216,7 @@ def _list_facts_of_invalid(stored: StoredJob, language: str) -> Mapping[Phrase, 
         phrase("Name"): show_key(stored.key),
         phrase("Kind"): _kind(stored.resource),
         phrase("Manager"): find_other_manager(stored.manifest),
-        phrase("Status"): show_phase(status) or "Pending",
+        phrase("Status"): say_state(show_phase(status) or "Pending", language),
         phrase("Why"): explain(status.cause, language) if status.cause else "",
         phrase("Edit"): explain_edit(status) or "",
         phrase("Created"): _moment(read_time(metadata(stored.manifest).get("creationTimestamp"))),
@@ -239,9 +239,9 @@ def _list_facts(
     return {
         phrase("Name"): show_key(job.key),
         phrase("Kind"): _kind(job.resource),
-        phrase("Mode"): job.mode,
+        phrase("Mode"): say_state(job.mode, language),
         phrase("Manager"): find_other_manager(stored.manifest),
-        phrase("Status"): show_phase(status) or "Pending",
+        phrase("Status"): say_state(show_phase(status) or "Pending", language),
         phrase("Why"): explain(cause, language) if cause else explain_manager(stored.manifest) or "",
         phrase("Edit"): explain_edit(status) or "",
         phrase("Created"): _moment(job.created),

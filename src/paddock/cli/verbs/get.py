@@ -176,7 +176,7 @@ def _watch(resources: Sequence[Resource], asked: Asked) -> None:
     from paddock.cli.follow.listed import Change, follow_listed  # late: `paddock get` alone needs none of it
     from paddock.cli.output.appended_rows import AppendedRows
 
-    printed, columns = AppendedRows(), set[str]()
+    printed, columns = AppendedRows(readers_language()), set[str]()
     seen = _Seen()
 
     def build(changes: Sequence[Change]) -> tuple[list[str], list[list[str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,7 @@ from paddock.views.queue_rows import (
     explain_kueues_order,
     read_queue_rows,
     read_unfinished,
+    settle,
 )
 from paddock.views.rooms import read_rooms
 from paddock.words.phrases import Phrase, phrase, render
@@ -79,8 +81,9 @@ def command(output: str, all_namespaces: bool, namespace: str) -> None:
     paddock --context prod queue
 
     The first line is what the nodes have, and what of it is free. Jobs whose pods have nodes come first, without a
-    position. Then come those that wait for room, by priority, then by age; positions count all namespaces. Last come
-    those that wait for something else, as to be resumed. NEEDS is what all pods of a job ask for together. Finished
+    position. Then come those that wait for room, by priority, then by age; positions count all namespaces. Then come
+    those that wait for something else, as to be resumed. Last, on their own, are those that ask for more than the
+    nodes have. NEEDS is what all pods of a job ask for together. Finished
     jobs are in `paddock get` and `paddock history`.
 
     A job that fits starts before one that does not; once that one has waited for five minutes, those behind it leave
@@ -122,7 +125,7 @@ async def _fetch(client: Client, namespace: str, *, is_local: bool) -> _Found:
         requests = [read_request(pod) for pod in pods]
         rooms = read_rooms(nodes, requests if all_pods else None, requests)
         admissions = await fetch_admissions(client, [(row.job.cause, row.manifest) for row in rows])
-        rows = [add_room(row, replace(rooms, admissions=admissions)) for row in rows]
+        rows = settle([add_room(row, replace(rooms, admissions=admissions)) for row in rows], queue)
     return _Found(queue, rows, all_pods, is_local)
 
 
@@ -145,13 +148,16 @@ def _print(found: _Found, namespace: str) -> None:
         stderr().print(localized(said))
         return
 
-    def build(most: int | None = None) -> tuple[list[str], list[list[str]]]:
-        header, cells = queue_rows.build_table(found.rows, now, language, most=most)
-        return (header, cells) if namespace else with_namespace([row.manifest for row in found.rows], header, cells)
+    def build(rows: Sequence[QueueRow], most: int | None = None) -> tuple[list[str], list[list[str]]]:
+        header, cells = queue_rows.build_table(rows, now, language, most=most)
+        return (header, cells) if namespace else with_namespace([row.manifest for row in rows], header, cells)
 
-    header, cells = build()
-    room = find_room(stdout(), header, cells)
-    print_table(stdout(), *(build(room) if room is not None else (header, cells)), cut=True)
+    never = [row for row in found.rows if row.never]
+    for rows in filter(None, ([row for row in found.rows if not row.never], never)):
+        if rows is never:
+            stdout().print(localized(phrase("cannot start here:")))
+        room = find_room(stdout(), *build(rows))
+        print_table(stdout(), *build(rows, room), cut=True)
     if any(row.position for row in found.rows):
         for note in explain_order(is_local=found.is_local, all_pods=found.all_pods, namespace=namespace):
             stderr().print(localized(note))

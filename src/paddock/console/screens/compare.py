@@ -34,7 +34,6 @@ from paddock.history.comparison import FEWEST, MOST, compare
 from paddock.history.records import RunRecord
 from paddock.history.surroundings import read_nothing
 from paddock.kube.meta import Manifest
-from paddock.kube.times import Moment, format_duration
 from paddock.views.numbers import BEST, find_best, format_number
 from paddock.views.run_comparison import PackageTable, compare_packages, list_differing
 from paddock.views.short_sentences import explain_briefly
@@ -146,7 +145,7 @@ def _list_facts(page: PageContext, runs: Sequence[Run]) -> list[Mapping[str, Any
     views = [run.view for run in runs]
     rows: list[tuple[Phrase, list[str]]] = [
         (phrase("Status"), [view.end or "–" if view else "–" for view in views]),
-        (phrase("Duration"), [_measure(run, page.now) for run in runs]),
+        (phrase("Duration"), [_measure(page, run) for run in runs]),
         (phrase("Ranks"), [_count_ranks(run) for run in runs]),
         (phrase("Number of attempts"), [str(view.attempts) if view else "–" for view in views]),
         (phrase("Restarts"), [str(view.restarts) if view else "–" for view in views]),
@@ -171,12 +170,12 @@ def _is_alike(fact: Mapping[str, Any]) -> bool:
     return fact["is"] == "text" and len(set(fact["values"])) == 1
 
 
-def _measure(run: Run, now: Moment) -> str:
+def _measure(page: PageContext, run: Run) -> str:
     if run.stored is not None:
         status = run.stored.shown_status
-        return "–" if status.started is None else format_duration((status.finished or now) - status.started)
-    took = run.view.measure(now) if run.view else None
-    return "–" if took is None else format_duration(took)
+        return "–" if status.started is None else page.say_duration((status.finished or page.now) - status.started)
+    took = run.view.measure(page.now) if run.view else None
+    return "–" if took is None else page.say_duration(took)
 
 
 def _count_ranks(run: Run) -> str:

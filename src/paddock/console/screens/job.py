@@ -43,7 +43,7 @@ from paddock.preflight import explain_problem
 from paddock.views.changes import read_generation
 from paddock.views.commands import JobCommand, list_commands
 from paddock.views.datasets import read_dataset_row, read_use, say_amount
-from paddock.views.job_progress import tell_metrics, tell_progress
+from paddock.views.job_progress import list_metrics, tell_progress
 from paddock.views.listing import choose_part, cut_part
 from paddock.views.outputs import find_places, trained_container
 from paddock.views.ranks import JobPod, build_role_rows, read_job_pod, total_asked
@@ -179,7 +179,7 @@ def _show_job(page: PageContext, stored: StoredJob, manifest: Manifest) -> Mappi
         "status": status,
         "problems": problems,
         "progress": page.say(tell_progress(status.progress) or ""),
-        "metrics": tell_metrics(status.progress),
+        "metrics": list_metrics(status.progress),
         "created": read_time(metadata(manifest).get("creationTimestamp")),
         **_show_people(page, manifest),
         "avoided": [page.say(each) for each in explain_suspects(status, page.now)],

@@ -26,7 +26,7 @@ from paddock.jobs.model import Phase
 from paddock.jobs.people import show_person
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import Manifest, Resource, uid_of
-from paddock.kube.times import Moment, format_duration
+from paddock.kube.times import Moment
 from paddock.views.job_progress import tell_progress
 from paddock.views.jobs import JobRow, build_why, read_job_row, tell_ready
 from paddock.views.listing import (
@@ -264,9 +264,9 @@ def _look_again(shown_part: Sequence[Listed], sparks: Sparks | None) -> float:
     return SOON if sparks.reading else SECONDS if any(row.phase in _PRINTING for _, row in shown_part) else 0.0
 
 
-def measure(row: JobRow, now: Moment) -> str:
-    duration = measure_duration(row, now)
-    return "" if duration is None else format_duration(duration)
+def _measure(page: PageContext, row: JobRow) -> str:
+    duration = measure_duration(row, page.now)
+    return "" if duration is None else page.say_duration(duration)
 
 
 def _build_spark(spark: Spark | None) -> Mapping[str, str]:
@@ -308,7 +308,7 @@ def _build_row(
         "attempt": row.attempt,
         "restarts": row.restarts,
         "created": row.created,
-        "duration": measure(row, page.now),
+        "duration": _measure(page, row),
         "began": row.started if row.started and not row.phase.terminal else None,
         "owner": row.owner or ("" if page.backend.local else page.say(show_person(row.creator))),
         "description": _build_title(page, row),

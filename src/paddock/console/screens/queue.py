@@ -40,6 +40,7 @@ from paddock.views.queue_rows import (
     explain_kueues_order,
     order_queue,
     read_unfinished,
+    settle,
 )
 from paddock.views.rooms import link_holders, read_rooms, read_waiting, speaks_of_room
 from paddock.views.short_sentences import explain_briefly
@@ -74,17 +75,19 @@ async def build(page: PageContext) -> Mapping[str, Any]:
     queue, all_pods = _read_queue(page, pods)
     jobs = [job for kind in KINDS for job in page.read(_topic(page, kind), read_unfinished)]
     running, waiting, suspended = _sort_out(order_queue(jobs, queue), queue)
-    shown = await _add_rooms(page, add_needs(waiting[:ON_A_PAGE], pods, queue), all_pods=all_pods)
+    shown = settle(await _add_rooms(page, add_needs(waiting[:ON_A_PAGE], pods, queue), all_pods=all_pods), queue)
+    never = [row for row in shown if row.never]
     addresses = {
         (row.job.namespace, row.job.name): address_of_job(row.resource, row.job.namespace, row.job.name)
         for row in (*running, *waiting)
     }
     return {
         "capacity": page.say(explain_capacity(queue.capacity, all_pods=all_pods)),
-        "waiting": [_build_row(page, row, addresses) for row in shown],
+        "waiting": [_build_row(page, row, addresses) for row in shown if not row.never],
+        "never": [_build_row(page, row, addresses) for row in never],
         "suspended": [_build_row(page, row) for row in add_needs(suspended[:SUSPENDED_ON_A_PAGE], pods, queue)],
         "running": [_build_row(page, row) for row in add_needs(running[:ON_A_PAGE], pods, queue)],
-        "all_waiting": len(waiting),
+        "all_waiting": len(waiting) - len(never),
         "all_suspended": len(suspended),
         "all_running": len(running),
         "notes": [page.say(each) for each in (*_list_notes(page, waiting, all_pods), *_list_kueues(shown))],
@@ -108,8 +111,8 @@ def _find_pods(page: PageContext) -> Topic:
 
 
 def _sort_out(rows: Sequence[QueueRow], queue: Queue) -> tuple[list[QueueRow], list[QueueRow], list[QueueRow]]:
-    """Those on nodes, those that wait, and those that somebody has suspended, which wait for a person alone; those that
-    Kueue suspends wait for its queue."""
+    """Those on nodes, those that wait or cannot start here, and those that somebody has suspended, which wait for a
+    person alone; those that Kueue suspends wait for its queue."""
     running: list[QueueRow] = []
     waiting: list[QueueRow] = []
     suspended: list[QueueRow] = []
@@ -168,7 +171,7 @@ def _is_forbidden(page: PageContext, topic: Topic) -> bool:
 
 
 def _runs(row: QueueRow, queue: Queue) -> bool:
-    return row.position is None and (row.manifest.get("metadata") or {}).get("uid") in queue.placed
+    return row.position is None and not row.never and (row.manifest.get("metadata") or {}).get("uid") in queue.placed
 
 
 def _list_notes(page: PageContext, waiting: Sequence[QueueRow], all_pods: bool) -> list[Phrase]:

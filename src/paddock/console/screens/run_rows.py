@@ -29,7 +29,6 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import Manifest, Resource
-from paddock.kube.times import format_duration
 from paddock.views.commands import printed_name
 from paddock.views.listing import Part, choose_part, cut_part
 from paddock.views.numbers import choose_best, format_number, list_metrics, read_last_place, write_number
@@ -261,7 +260,7 @@ def _build_row(
         "why": explain_briefly(run.cause, language) if run.cause else "",
         "why_whole": explain(run.cause, language) if run.cause else "",
         "began": run.began,
-        "took": _tell_duration(run, page.now),
+        "took": _tell_duration(page, run),
         "attempts": run.attempts,
         "restarts": run.restarts,
         "metrics": _build_metrics(run, extents),
@@ -284,9 +283,9 @@ def _address_note(page: PageContext, run: RunView, address: str) -> str:
     return f"{address}/note?run={run.number}" if run.number and page.backend.local else f"{address}/note"
 
 
-def _tell_duration(run: RunView, now: float) -> str:
-    took = run.measure(now)
-    return "" if took is None else format_duration(took)
+def _tell_duration(page: PageContext, run: RunView) -> str:
+    took = run.measure(page.now)
+    return "" if took is None else page.say_duration(took)
 
 
 def _build_metrics(run: RunView, extents: Mapping[str, Extent]) -> list[Mapping[str, str]]:

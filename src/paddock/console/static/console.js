@@ -3,20 +3,22 @@
 const root = document.documentElement;
 root.classList.add("scripts");
 
-// The same words as the server's (kube/times.py, format_duration).
+// The same words as the server's (kube/times.py, format_duration), with the units of the language.
+const [y, d, h, m, s] = root.dataset.units?.split(",") || "ydhms";
+
 function tellAge(seconds) {
   const whole = Math.max(0, Math.floor(seconds));
   const minutes = Math.floor(whole / 60), hours = Math.floor(whole / 3600), days = Math.floor(whole / 86400);
   const two = (large, unit, small, smallUnit) => large + unit + (small ? small + smallUnit : "");
-  if (whole < 120) return whole + "s";
-  if (minutes < 10) return two(minutes, "m", whole % 60, "s");
-  if (minutes < 180) return minutes + "m";
-  if (hours < 8) return two(hours, "h", minutes % 60, "m");
-  if (hours < 48) return hours + "h";
-  if (days < 8) return two(days, "d", hours % 24, "h");
-  if (days < 730) return days + "d";
+  if (whole < 120) return whole + s;
+  if (minutes < 10) return two(minutes, m, whole % 60, s);
+  if (minutes < 180) return minutes + m;
+  if (hours < 8) return two(hours, h, minutes % 60, m);
+  if (hours < 48) return hours + h;
+  if (days < 8) return two(days, d, hours % 24, h);
+  if (days < 730) return days + d;
   const years = Math.floor(days / 365);
-  return years < 8 ? two(years, "y", days % 365, "d") : years + "y";
+  return years < 8 ? two(years, y, days % 365, d) : years + y;
 }
 
 function tick() {

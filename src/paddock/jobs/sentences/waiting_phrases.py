@@ -138,7 +138,9 @@ def explain_pod_group(args: Args) -> Phrase:
         return phrase("{said}: {why}", said=said, why=gang)
     if not phase:
         return with_message(args, phrase("waiting for room for {pods}: PodGroup {name}", pods=pods, name=name))
-    said = phrase("waiting for room for {pods}: PodGroup {name} is {phase}", pods=pods, name=name, phase=str(phase))
+    said = phrase(
+        "waiting for room for {pods}: PodGroup {name} is {phase}", pods=pods, name=name, phase=Foreign(str(phase))
+    )
     return with_message(args, said)
 
 

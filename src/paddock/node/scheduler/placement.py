@@ -244,11 +244,18 @@ class _Reservation:
     name: str
     lacked: frozenset[str]
 
-    def explain(self, entry: QueueEntry) -> str:
+    def explain(self, entry: QueueEntry, infos: Sequence[NodeInfo]) -> str:
+        """With what is free and kept, where the entry would fit."""
         lacked = ", ".join(sorted(self.lacked))
         if entry.spare:
             return f"comes after {self.name}, which lacks {lacked}"
-        return f"held back for {self.name}, which has waited longer and lacks {lacked}"
+        kept = f" ({self._tell_kept(entry, infos)})" if _fits(entry, infos) else ""
+        return f"held back for {self.name}, which has waited longer and lacks {lacked}{kept}"
+
+    def _tell_kept(self, entry: QueueEntry, infos: Sequence[NodeInfo]) -> str:
+        """`300m cpu is free and kept`: of the first that both want."""
+        first = min(self.lacked & {name for request in entry.requests for name in request.amounts})
+        return f"{format_amount(first, sum_free(infos)[first][0])} {first} is free and kept"
 
 
 def build_queue(
@@ -352,6 +359,7 @@ def _place_queue(
     victims: tuple[Unit, ...] | None = None
     evicts: list[Evict] = []
     reservations: list[_Reservation] = []
+    empty = build_empty_infos(infos)
     for entry in queue:
         asked = {name for request in entry.requests for name in request.amounts}
         known = chain(reservations, _claims_ahead(left, infos)) if entry.spare else reservations
@@ -362,7 +370,8 @@ def _place_queue(
         rest = tuple(request for request in entry.requests if request.key not in done)
         if rest:
             remaining = replace(entry, requests=rest, present=entry.present + len(placed))
-            left.append((remaining, ahead))
+            # Of one that never fits, that is said, and not behind whom it waits.
+            left.append((remaining, ahead if ahead and _fits(remaining, empty) else None))
             if ahead is None and victims is None and (victims := makes_room(remaining, infos)) is not None:
                 evicts = [Evict(*each.key, each.uid, entry.name) for unit in victims for each in unit.requests]
                 reservation = _claim(remaining, infos)
@@ -453,7 +462,7 @@ def _explain_entry(entry: QueueEntry, ahead: _Reservation | None, infos: Sequenc
     """One wait for each pod of an entry that was not placed."""
     group, needed, there = entry.group, entry.needed, len(entry.requests)
     if ahead:
-        message = ahead.explain(entry)
+        message = ahead.explain(entry, infos)
     elif group is None or needed == 0 or group.minimum == 1:  # one pod is no gang, and waits for no other
         found = [(it, {info.node.name: info.explain(it) for info in infos}) for it in entry.requests]
         return [_wait(it, format_facts(facts) + _tell_holders(entry, facts, held)) for it, facts in found]
