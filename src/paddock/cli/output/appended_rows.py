@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
-from paddock.cli.output.tables import build_line, measure, say_table
+from paddock.cli.output.table_words import say_table
+from paddock.cli.output.tables import build_line, measure
 from paddock.kube.printable import show_line
 
 AGE = "AGE"

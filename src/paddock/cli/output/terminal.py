@@ -17,7 +17,7 @@ from rich.text import Text
 
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.streams import GAP, drop_output
-from paddock.cli.output.tables import say_table
+from paddock.cli.output.table_words import say_table
 from paddock.kube.printable import show, show_line
 
 _POD_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_magenta")
