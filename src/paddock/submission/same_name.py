@@ -12,7 +12,7 @@ from paddock.kube.times import Moment, format_duration, read_time
 from paddock.views.commands import show_key
 from paddock.views.flags import LOCAL, Flags
 from paddock.views.given_up import read_given_up
-from paddock.views.phases import show_phase
+from paddock.views.phases import name_state, show_phase
 from paddock.views.stored import StoredJob
 from paddock.words.phrases import Phrase, phrase
 
@@ -48,11 +48,12 @@ def explain_replaced(job: StoredJob, now: Moment, directory: str = "", flags: Fl
 
 def _name_replaced(job: StoredJob, now: Moment, directory: str) -> Phrase:
     age, label = read_age(job, now), f"{job.resource.kind} {show_key(job.key)}"
+    phase = name_state(show_phase(job.status))
     if directory:
         return phrase("replacing {job} of {directory}, {phase} ({age} old)",
-                      job=label, directory=directory, phase=show_phase(job.status), age=age)  # fmt: skip
+                      job=label, directory=directory, phase=phase, age=age)  # fmt: skip
     if not _is_given_up(job):
-        return phrase("replacing {job}, {phase} ({age} old)", job=label, phase=show_phase(job.status), age=age)
+        return phrase("replacing {job}, {phase} ({age} old)", job=label, phase=phase, age=age)
     if read_given_up(job.manifest) is not None:
         return phrase("replacing {job}, whose environment could not be built ({age} old)", job=label, age=age)
     return phrase("replacing {job}, which --timeout suspended ({age} old)", job=label, age=age)

@@ -64,10 +64,15 @@ WORDS: Mapping[str, Phrase] = {
     "Single": phrase("Single"),
     "Distributed": phrase("Distributed"),
     "Collective": phrase("Collective"),
+    "PS": phrase("PS"),
 }
 """By the API's word: of jobs, pods, nodes, environments, datasets, boards, runs and events, and the modes of jobs."""
 
 
-def say_state(word: str, language: str) -> str:
+def name_state(word: str) -> Phrase:
     """The word for a state; that of another program which is not known here as it is (`CrashLoopBackOff`)."""
-    return render(WORDS[word], language) if word in WORDS else word
+    return WORDS[word] if word in WORDS else phrase("{said}", said=word)
+
+
+def say_state(word: str, language: str) -> str:
+    return render(name_state(word), language)

@@ -24,7 +24,7 @@ from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.views.commands import printed_name
-from paddock.views.phases import show_phase
+from paddock.views.phases import say_state, show_phase
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, counted, phrase, render
 
@@ -120,17 +120,17 @@ def choose_jobs(found: Sequence[StoredJob], *, finished: bool) -> list[StoredJob
     return sorted(chosen, key=lambda job: (job.key.name, job.resource.kind))
 
 
-def list_jobs(found: Sequence[StoredJob]) -> list[str]:
+def list_jobs(found: Sequence[StoredJob], language: str = "en") -> list[str]:
     """`paddlejob/resnet   Failed`. Pure."""
     names = [printed_name(job.resource, job.key.name) for job in found]
     width = max(map(len, names), default=0)
-    states = [show_phase(job.shown_status) or "Pending" for job in found]
+    states = [say_state(show_phase(job.shown_status) or "Pending", language) for job in found]
     return [f"{name.ljust(width)}   {state}" for name, state in zip(names, states, strict=True)]
 
 
 def _ask(found: Sequence[StoredJob], *, yes: bool) -> None:
     """Raises `UserError` where nobody can answer, `Failed` where the answer is no."""
-    for line in list_jobs(found):
+    for line in list_jobs(found, readers_language()):
         stderr().print(line)
     if yes:
         return

@@ -35,7 +35,7 @@ from paddock.views.flags import LOCAL, Flags, build_next
 from paddock.views.given_up import read_given_up
 from paddock.views.gpus import shares_gpus
 from paddock.views.manager import explain_manager
-from paddock.views.phases import show_phase
+from paddock.views.phases import say_state, show_phase
 from paddock.views.restarts import explain_no_restart, explain_scope, name_scope
 from paddock.views.steps import Step, build_steps
 from paddock.views.stored import StoredJob, read_stored
@@ -256,7 +256,9 @@ def build_explanation(
     name, namespace = str(metadata.get("name")), str(metadata.get("namespace"))
     edit = explain_edit(status)
     job = f"{manifest.get('kind')} {show_key(Key(namespace, name))}"
-    head = [render(phrase("{said}: {why}", said=job, why=show_phase(status) or "Pending"), language)]
+    head = [
+        render(phrase("{said}: {why}", said=job, why=say_state(show_phase(status) or "Pending", language)), language)
+    ]
     head += [render(edit, language)] if edit is not None else []
     cause, manager = status.cause, explain_manager(manifest)
     if manager is not None and cause is None:

@@ -31,7 +31,7 @@ from paddock.kube.meta import metadata, uid_of
 from paddock.kube.times import format_duration, read_time
 from paddock.views.commands import choose_word
 from paddock.views.followed import FollowedJob
-from paddock.views.phases import CANCELLED, is_cancelled, show_phase
+from paddock.views.phases import CANCELLED, is_cancelled, say_state, show_phase
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase, render
 
@@ -153,7 +153,9 @@ def explain_reached(job: StoredJob, language: str) -> str:
     """`demo: Completed in 31 s: worker 2/2 succeeded.` Pure."""
     created = read_time(metadata(job.manifest).get("creationTimestamp")) or time.time()
     if not job.status.phase.terminal or job.job is None:
-        return render(phrase("{job}: {why}", job=job.key.name, why=show_phase(job.status)), language)
+        return render(
+            phrase("{job}: {why}", job=job.key.name, why=say_state(show_phase(job.status), language)), language
+        )
     view = FollowedJob(job.job, job.status, created, job.status.finished)
     return render(phrase("{job}: {why}", job=job.key.name, why=build_end(view, language)), language)
 
