@@ -694,7 +694,7 @@ def test_a_job_that_a_user_suspended_is_not_replaced(cluster: Cluster) -> None:
 def test_a_chinese_locale_gets_chinese(cluster: Cluster) -> None:
     zh = {"LANG": "zh_CN.UTF-8", "LC_ALL": ""}
     described = call(cluster, "describe", "failed", **zh).out
-    assert "状态：     Failed\n" in described and "原因：     失败：worker-0 以退出码 3 结束" in described
+    assert "状态：     失败\n" in described and "原因：     失败：worker-0 以退出码 3 结束" in described
     assert call(cluster, "get", "jobs", "failed", "-o", "json", **zh).out == (
         cluster.paddock("get", "jobs", "failed", "-o", "json").out
     )

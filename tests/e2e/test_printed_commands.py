@@ -24,7 +24,7 @@ def test_the_runs_of_a_name_stand_side_by_side(shared: Cluster) -> None:
 def test_a_job_that_is_not_there_is_not_watched(shared: Cluster) -> None:
     for words in (("get", "jobs", "nope"), ("get", "jobs", "nope", "-w")):
         refused = shared.paddock(*words)
-        assert refused.code == 2 and "there is no paddlejob 'nope' here" in refused.err.lower(), str(refused)
+        assert refused.code == 2 and "there is no job 'nope' here" in refused.err.lower(), str(refused)
 
 
 def test_for_how_long_logs_are_kept_is_set_while_the_cluster_is_up(shared: Cluster) -> None:

@@ -21,7 +21,7 @@ def test_a_job_says_how_far_it_is_and_how_far_it_came(shared: Cluster) -> None:
     assert submitted.code == 0, str(submitted)
     until("the progress", lambda: read(shared, "far") == {"percent": 30, "metrics": {"loss": 0.5}})
     header, row = shared.paddock("get", "jobs", "far", "-o", "wide").lines
-    assert header.split()[5] == "PROGRESS"
+    assert "PROGRESS" in header.split()
     assert "30 %, loss 0.5" in row
     described = shared.paddock("describe", "far").out
     assert "Progress:  30 %" in described and "Metrics:   loss 0.5" in described, described

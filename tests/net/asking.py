@@ -126,7 +126,7 @@ _MASKS: Mapping[str, str] = {
     r"(paddock \d+\.\d+\.\d+)\+g[0-9a-f]{8}": r"\1",
     r"127\.0\.0\.1:\d+": "127.0.0.1:PORT", r"csrf=[^&\s]+": "csrf=TOKEN",
     r"(\.tar\.gz(?:: |：))[\d.]+ KiB": r"\1N KiB",
-    r"(process |进程 )\d+(, |，)[\d.]+ [MG]iB": r"\1N\2N MiB", r"\d+\.\d+( s without an answer| 秒没有响应)": r"N\1",
+    r"(process |进程 )\d+(, |，)[\d.]+ [MG]iB": r"\1N\2N MiB", r"\d+\.\d+( s at most, in the last| 秒（近 )": r"N\1",
 }  # fmt: skip
 
 

@@ -150,7 +150,7 @@ OF_OPTIONS = {
     "DEVICES": "--without", "FOREIGN_SECRETS": "--secret", "DATA": "--data", "SPACES": "a Namespace",
     "CODE": "the files of the directory", "RESUMED": "--resume=N", "UNHONOURED": "refuses nothing",
     "CLASSES": "refuses nothing", "CLAIMS": "-r on a cluster, and --workdir", "QUEUES": "--queue",
-    "OUTPUTS": "a claim of a cluster",
+    "OUTPUTS": "a claim of a cluster", "VOLUMES": "a machine without bubblewrap",
 }  # fmt: skip
 """Checks of what no manifest says."""
 SMALL = """

@@ -19,6 +19,7 @@ from paddock.cli.cluster.options import namespace_option
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.streams import print_answer, print_line, write_json
 from paddock.cli.submit.manifest_files import fetch_reading
+from paddock.cli.submit.mount_paths import find_unmountable
 from paddock.cli.submit.report import build_lines
 from paddock.cli.verb import Verb
 from paddock.kube.errors import ApiError
@@ -51,8 +52,6 @@ def command(files: tuple[str, ...], output: str, namespace: str) -> int:
     if is_chosen(context):
         readings, unasked = ask_cluster(readings)
     else:
-        from paddock.cli.submit.mount_paths import find_unmountable  # late: what mounts takes long to import
-
         home = read_home(os.environ)
         readings = [
             with_local_warnings(reading, os.getuid(), find_unmountable(reading.placed, home)) for reading in readings
