@@ -222,7 +222,8 @@ def ask(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
     wrong = write_yaml([build_sent() | {EVIL: 1}])
     places = {"FILE": text, "WRONG": wrong, "LOG": "LAUNCH INFO 2026-11-20 09:00:00,000 nnodes: 2\n",
               "PROGRAM": "print(1)\n", "PACKAGES": "tiny\n", "CONFIG": home.kubeconfig.read_text()}  # fmt: skip
-    paths = {name: tmp_path / f"{name.lower()}.{'py' if name == 'PROGRAM' else 'yaml'}" for name in places}
+    ends = {"PROGRAM": "py", "PACKAGES": "txt"}
+    paths = {name: tmp_path / f"{name.lower()}.{ends.get(name, 'yaml')}" for name in places}
     paths["LOG"] = tmp_path / FILE
     for name, text in places.items():
         paths[name].write_text(text)

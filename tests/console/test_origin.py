@@ -204,7 +204,7 @@ async def test_no_answer_lets_a_browser_tell_another_server_where_it_was(tmp_pat
         session, elsewhere = served.session, {"Sec-Fetch-Site": "cross-site"}
         asked = [
             ("GET", "/", {}, 200), ("GET", "/live", {}, 200), ("GET", "/no-such-page", {}, 404),
-            ("GET", "/jobs/default/paddlejobs/none", {}, 404), ("HEAD", "/", {}, 200),
+            ("GET", "/jobs/default/paddlejobs/none", {}, 303), ("HEAD", "/", {}, 200),
             ("GET", "/jobs/default/paddlejobs/none/logs/download?rank=worker-0", {}, 404),
             ("POST", "/", {}, 405), ("POST", "/new", elsewhere, 403), ("GET", "/", {"Host": "evil.example"}, 421),
             ("GET", "/sign-in", {}, 200), ("GET", "/sign-in?token=x", {}, 401),

@@ -59,21 +59,21 @@ for each in os.environ["PADDLE_PSERVERS_IP_PORT_LIST"].split(","):
 """  # noqa: E501 - a program of its own
 
 
-def can_wait(job: Job, *, local: bool) -> bool:
+def can_wait(job: Job, directory: str | None) -> bool:
     """Whether the job has servers whose endpoints Paddock tells, and they can open their ports before a worker has
-    come. `local`: whether its ranks share a directory."""
+    come. `directory`: one that all ranks have, on a laptop; None on a cluster."""
     servers, told = job.role(_SERVERS), not (job.network.rendezvous or job.launch.etcd)
-    alone = job.network.gloo == 0 or (local and job.network.gloo == _WORKERS_ALONE)
+    alone = job.network.gloo == 0 or (_is_plain(directory) and job.network.gloo == _WORKERS_ALONE)
     return servers is not None and servers.replicas > 0 and told and alone
 
 
-def waits_for_servers(job: Job, *, local: bool) -> bool:
-    return job.annotations.get(SERVERS_FIRST_ANNOTATION) == "true" and can_wait(job, local=local)
+def waits_for_servers(job: Job, directory: str | None) -> bool:
+    return job.annotations.get(SERVERS_FIRST_ANNOTATION) == "true" and can_wait(job, directory)
 
 
 def build_variables(job: Job, directory: str | None, attempt: int) -> list[EnvVar]:
     """Those of a rank by which gloo meets in `directory`, which all ranks have; None on a cluster."""
-    if directory is None or job.network.gloo == 0 or not waits_for_servers(job, local=_is_plain(directory)):
+    if directory is None or job.network.gloo == 0 or not waits_for_servers(job, directory):
         return []
     store = f"{directory}/{METRICS_DIRECTORY}/gloo-{attempt}"
     return [build_value("PADDLE_GLOO_RENDEZVOUS", _BY_FILES), build_value("PADDLE_GLOO_FS_PATH", store)]
@@ -89,7 +89,7 @@ def wait_for_servers(
 ) -> Manifest:
     """The spec of a pod with the container that waits, behind those of the template. `main`: the number of the
     container that trains; `config_map`: the name of the attempt's."""
-    if rank.role == _SERVERS or not waits_for_servers(job, local=_is_plain(directory)):
+    if rank.role == _SERVERS or not waits_for_servers(job, directory):
         return dict(spec)
     inits, containers = list(spec.get("initContainers") or ()), spec["containers"]
     command = ["sh", "-c", _SHELL, SERVERS_CONTAINER, _PROGRAM, str(SECONDS)]

@@ -179,7 +179,9 @@ def test_what_is_different_in_a_pod_is_said(work: Path, capfd: pytest.CaptureFix
     assert "warning: run.sh:1: the backslash in line 1 is not the last letter" in capfd.readouterr().err
     (work / "ps.py").write_text("fleet.init_worker()\n")
     assert call("run", "--print", "--ps", "1", "--", "python", "ps.py") == 0
-    assert "warning: ps.py calls init_worker(), and servers open their ports" in capfd.readouterr().err
+    said = capfd.readouterr()
+    assert "ps.py calls init_worker(): the workers start when the servers answer" in said.err
+    assert "paddock.dev/servers-first: 'true'" in said.out
 
 
 def test_a_script_for_another_python_is_not_refused_for_its_syntax(

@@ -87,7 +87,7 @@ def _hold(
         return each
     read = _read_files(place, job, workdir)
     script = next((script for _, script, source in read if source.starts_workers and not source.waits), "")
-    if script and can_wait(job, local=place.home is not None):
+    if script and can_wait(job, str(place.home.outputs) if place.home is not None else None):
         notify(
             phrase(
                 "{script} calls init_worker(): the workers start when the servers answer, or after {seconds} s",

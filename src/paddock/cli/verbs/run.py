@@ -23,6 +23,7 @@ from paddock.cli.output.language import readers_language
 from paddock.cli.output.periods import read_seconds
 from paddock.cli.output.screen import Screen
 from paddock.cli.output.streams import print_line
+from paddock.cli.submit.programs import hold_workers
 from paddock.cli.submit.push_options import push_options
 from paddock.cli.submit.script.documents import Documents, read_documents
 from paddock.cli.submit.script.options import ScriptOptions, read_options, script_options
@@ -224,7 +225,8 @@ class Call:
             documents = replace(documents, storage=self.storage)
         checked, job = documents.checked, documents.job
         if self.shown:
-            print_line(write_manifests([each.manifest for each in drop_devices(checked, self.without)]), end="")
+            shown = hold_workers(drop_devices(checked, self.without), self.place, self.options.workdir, screen.notify)
+            print_line(write_manifests([each.manifest for each in shown]), end="")
             if documents.packages is not None:
                 file = str(documents.packages)
                 screen.notify(phrase("the packages of {file} go into a claim when the job is sent, which is not shown "

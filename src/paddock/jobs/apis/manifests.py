@@ -134,7 +134,7 @@ def _check_rank_variables(job: Job, annotations: Fields) -> None:
 
 def _check_servers_first(job: Job, annotations: Fields) -> None:
     found = job.annotations.get(SERVERS_FIRST_ANNOTATION)
-    if found is None or found == "false" or waits_for_servers(job, local=True):
+    if found is None or found == "false" or waits_for_servers(job, "/"):
         return
     said = phrase(
         'has no effect: it is "true" on a job with parameter servers that open their ports by themselves (not '

@@ -55,6 +55,7 @@ _COMMENTS: Mapping[str, Phrase] = {
     "paddock.dev/rank-variables:": phrase(
         "the program has no RANK, as in a shell: it asks for it, or joins no group; with more pods, leave the line out"
     ),
+    "paddock.dev/servers-first:": phrase("the workers start when the servers answer at their ports"),
     "runPolicy:": phrase("backoffLimit: how often the job is started again after a failure"),
     "cleanPodPolicy:": phrase("on a cluster ended pods stay with their logs; what still runs is ended"),
     "withGloo:": phrase("the workers wait for each other at the start"),
