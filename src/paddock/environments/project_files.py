@@ -31,9 +31,7 @@ def read_project_file(file: str, text: str) -> list[str] | Phrase | None:
     if name.endswith((".yml", ".yaml")):
         wanted = shlex.join(list_conda(text))
         if not wanted:
-            return phrase(
-                "a file of conda that names no package of pip's index: write a requirements.txt, and name that"
-            )
+            return phrase("a file of conda that names no package of pip's index: name a requirements.txt with -r")
         return phrase(
             "a file of conda, whose packages have other names at pip's index: write them into a requirements.txt, "
             "`{command}`, and name that with -r",
