@@ -29,8 +29,8 @@ TRAINING_MS = 600_000.0
 
 ZH = {
     "language": "zh", "new": "创建", "name": "名称", "description": "描述", "command": "启动命令", "args": "命令参数",
-    "image": "镜像", "environment": "关联环境", "replicas": "副本数", "memory": "内存", "directory": "工作目录",
-    "total": "任务副本数", "submit": "提交", "logs": "日志",
+    "image": "镜像", "environment": "环境", "replicas": "副本数", "memory": "内存", "directory": "工作目录",
+    "total": "副本总数", "submit": "提交", "logs": "日志",
     "paddle": "PaddlePaddle", "single": "PyTorch 单机", "distributed": "PyTorch 分布式",
 }  # fmt: skip
 EN = {
