@@ -100,7 +100,7 @@ def test_a_file_that_runs_in_place_of_a_built_in_program_is_told(image: str, sta
     container = {"name": "paddle", "image": image, "command": ["python", "train.py"]}
     manifest["spec"]["worker"]["template"] = {"spec": {"containers": [container]}}
     manifest["metadata"]["annotations"] = {WORKING_DIRECTORY_ANNOTATION: started_in} if started_in else {}
-    said = [str(each) for each in explain_shadowed(KINDS[RESOURCE].read_job(manifest), build_defaults(), HERE)]
+    said = [str(each) for each in explain_shadowed(KINDS[RESOURCE].read_job(manifest), build_defaults())]
     assert bool(said) is told
     assert (
         not told

@@ -50,6 +50,10 @@ def call(*words: str) -> int:
 ROWS: list[tuple[list[str], str]] = [
     (["run"], "what is to run? A program: `paddock run -- python train.py`; or a job of a YAML file: `paddock run j"),
     (["run", "--"], "a command is wanted behind `--`"),
+    (
+        ["run", "--", "python train.py | tee log"],
+        "is one word, and no program is called so: leave the quotes",
+    ),
     (["run", "--resume", "3", "--", "python", "train.py"], "the number of a run is joined to --resume: `--resume=3`"),
     (["run", "--watch", "--resume=3", "--", "python", "train.py"], "the first run takes over the checkpoints of run 3"),
     (["run", "--resume=last", "--", "python", "train.py"], "Invalid value for '--resume': 'last' is not a valid"),

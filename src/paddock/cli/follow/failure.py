@@ -74,6 +74,6 @@ def build_failure(
         error = "" if is_told else read_ending(log.decode("utf-8", "replace"), killed=killed).error
         reason = [phrase("{rank} says what went wrong: {line}", rank=rank, line=error)] if error else []
         return [phrase("the last lines of {rank}:", rank=rank), *(f"    {line}" for line in tail), *reason]
-    if message:
+    if message and not killed:  # of a rank that was killed it tells what the cause has
         return [phrase("{rank} was not started: {why}", rank=rank, why=message)]
     return [phrase("{rank} printed nothing", rank=rank)]

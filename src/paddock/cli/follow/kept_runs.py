@@ -56,13 +56,24 @@ def find_kept(history: Kept, namespace: str, word: str) -> list[RunRecord]:
     return [each for each in runs if there and each.identity == there[0].identity]
 
 
+def _name_numbers(numbers: Sequence[int]) -> str:
+    """`1-4, 7`, of many the last."""
+    spans: list[list[int]] = []
+    for number in sorted(numbers):
+        if spans and number == spans[-1][-1] + 1:
+            spans[-1].append(number)
+        else:
+            spans.append([number])
+    return ", ".join(f"{each[0]}-{each[-1]}" if len(each) > 2 else ", ".join(map(str, each)) for each in spans[-8:])
+
+
 def choose_run(word: str, runs: Sequence[RunRecord], number: int | None) -> RunRecord:
     """The run of this number, by default the last one. Raises `UserError`."""
     if number is None:
         return runs[-1]
     found = next((each for each in runs if each.run == number), None)
     if found is None:
-        kept = ", ".join(str(each.run) for each in runs[-8:])
+        kept = _name_numbers([each.run for each in runs])
         raise UserError(phrase("{job} has no run {number}; kept are {numbers}", job=word, number=number, numbers=kept))
     return found
 

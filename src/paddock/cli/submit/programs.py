@@ -42,7 +42,7 @@ async def fetch_programs(api: Api, place: ClusterChoice, job: Job, workdir: str 
     """The lines to print about `job`, as it is sent. `workdir`: the value of --workdir."""
     directory = Path.cwd() if workdir is None else Path(workdir).resolve()
     environments = (await api.list(ENVIRONMENTS)).items if place.home is not None else None
-    return [*explain_programs(job, environments, directory), *explain_shadowed(job, environments or (), directory)]
+    return [*explain_programs(job, environments, directory), *explain_shadowed(job, environments or ())]
 
 
 def read_warnings(place: ClusterChoice, job: Job, workdir: str | None) -> list[Phrase]:
@@ -115,7 +115,7 @@ def explain_programs(job: Job, environments: Sequence[Manifest] | None, director
     return [phrase("{role}: {what}", role=name, what=each) for name, each in said.items()]
 
 
-def explain_shadowed(job: Job, environments: Sequence[Manifest], directory: Path) -> list[Phrase]:
+def explain_shadowed(job: Job, environments: Sequence[Manifest]) -> list[Phrase]:
     """A warning for each file of the user that runs in place of a built-in example program of its name."""
     from paddock.app.programs import read_content
 
@@ -131,7 +131,7 @@ def explain_shadowed(job: Job, environments: Sequence[Manifest], directory: Path
             said = phrase(
                 "warning: {script} of {directory} runs in place of the built-in example program {program}, for which "
                 "the image stands: --workdir names a directory without {script} to run that one",
-                script=script, directory=str(directory), program=content.files.name,
+                script=script, directory=job.annotations[WORKING_DIRECTORY_ANNOTATION], program=content.files.name,
             )  # fmt: skip
             found[said] = None
     return list(found)

@@ -6,6 +6,7 @@ Reads files and the environment of the shell, and creates nothing. What is built
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
@@ -79,6 +80,14 @@ def read_request(
         raise UserError(phrase("a command is wanted behind `--`, as in `paddock run -- python train.py --lr 0.1`"))
     for word in words:
         _check_word(word)
+    if len(words) == 1 and len(words[0].split()) > 1 and not os.path.exists(words[0]):  # noqa: PTH110 - no OSError
+        raise UserError(
+            phrase(
+                "{word} is one word, and no program is called so: leave the quotes out, or have a shell read it: "
+                "`{command}`",
+                word=shlex.quote(words[0]), command=shlex.join(["paddock", "run", "--", "bash", "-c", words[0]]),
+            )
+        )  # fmt: skip
     local = place.home is not None
     if not local:
         _refuse_local_options(options)
@@ -243,6 +252,14 @@ def change_job(
     --hold for its one job. Raises `UserError`."""
     for word in words:
         _check_word(word)
+    if len(words) == 1 and len(words[0].split()) > 1 and not os.path.exists(words[0]):  # noqa: PTH110 - no OSError
+        raise UserError(
+            phrase(
+                "{word} is one word, and no program is called so: leave the quotes out, or have a shell read it: "
+                "`{command}`",
+                word=shlex.quote(words[0]), command=shlex.join(["paddock", "run", "--", "bash", "-c", words[0]]),
+            )
+        )  # fmt: skip
     plain, hidden = read_plain(options.env, environ), read_hidden(options.env_files, options.secrets, environ)
     place, job = next((place, each) for place, each in enumerate(checked) if each.is_job)
     assert job.job is not None
