@@ -252,7 +252,7 @@ async def test_options_of_a_requirements_file_reach_uv(tmp_path: Path, index: In
     (tmp_path / "links" / file).write_bytes(content)
     digest = hashlib.sha256(content).hexdigest()
     for hashed, fails in ((digest, False), (digest[::-1], True)):
-        linked = Definition("linked", requirements=(f"linked==3.0 --hash=sha256:{hashed}",),
+        linked = Definition("linked", requirements=(f"Linked == 3 ; python_version > '3' --hash=sha256:{hashed}",),
                             options=(f"-f {tmp_path}/links",))  # fmt: skip
         if fails:
             assert "linked" in await failure(builder, linked)

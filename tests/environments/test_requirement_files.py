@@ -1,4 +1,4 @@
-"""requirements.txt, line by line: what uv is told, and what neither it nor pip takes, with what to write instead."""
+"""requirements.txt, line by line: what uv is told, and what it does not take, with what to write instead."""
 
 from __future__ import annotations
 
@@ -72,15 +72,17 @@ def test_what_lies_on_this_machine_counts_from_the_file_and_is_for_nobody_else(t
     (tmp_path / "my lib/pyproject.toml").touch()
     wheel = tmp_path / "tiny-1.0-py3-none-any.whl"
     wheel.write_bytes(b"1")
-    lines = ("-e './my lib'", "./my lib", "-e './my lib[extra]'", f"tiny @ {wheel.as_uri()}", f"tiny @ ./{wheel.name}",
+    lines = (f"{wheel.name} --hash=sha256:00",
+             "-e './my lib'", "./my lib", "-e './my lib[extra]'", f"tiny @ {wheel.as_uri()}", f"tiny @ ./{wheel.name}",
              wheel.name, f"file://{wheel}")  # fmt: skip
     file = str(tmp_path / "requirements.txt")
     found = read("\n".join(lines), file=file)
     assert found.problems == []
     place = f"{tmp_path}/my lib"
-    assert found.packages == [f"-e {place}", f"-e {place}", f"-e {place}[extra]", f"tiny @ {wheel.as_uri()}",
+    assert found.packages == [f"{wheel} --hash=sha256:00",
+                              f"-e {place}", f"-e {place}", f"-e {place}[extra]", f"tiny @ {wheel.as_uri()}",
                               f"tiny @ {wheel.as_uri()}", str(wheel), str(wheel)]  # fmt: skip
-    assert [str(each).partition(": ")[0] for each in found.unshared] == [f"{file}:{number}" for number in (1, 2, 3)]
+    assert [str(each).partition(": ")[0] for each in found.unshared] == [f"{file}:{number}" for number in (2, 3, 4)]
     wheel.write_bytes(b"12")
     assert read(wheel.name, file=file).options != found.options[-1:], "another content is another environment"
 
@@ -97,8 +99,9 @@ def test_what_lies_on_this_machine_counts_from_the_file_and_is_for_nobody_else(t
         ("tiny @ file:///w/tiny-1.0-py3-none-any.whl", "; /w/tiny-1.0-py3-none-any.whl is not there"),
         ("numpy @ file:///home/conda/feedstock_root/build_artifacts/numpy_1651020388495/work", "conda built it there"),
         ("-c none.txt", "none.txt: No such file or directory"),
-        ("--bogus x", "found '--bogus'; neither pip nor uv has such an option"),
-        ("six --config-settings a=b", "found '--config-settings'; neither pip nor uv"),
+        ("--bogus x", "found '--bogus'; uv, which installs, takes no such option"),
+        ("six --config-settings a=b", "found '--config-settings'; uv, which installs, takes no such option"),
+        ("six==${VERSION}", "found 'six==${VERSION}'; uv, which installs, takes no variable there: write its value"),
         ("--find-links", "found '--find-links'; a value is wanted behind it"),
         ("-i index", "requirements.txt:1: -i: an address that begins with https://"),
         ("-r none.txt", "none.txt: No such file or directory"),
@@ -107,7 +110,7 @@ def test_what_lies_on_this_machine_counts_from_the_file_and_is_for_nobody_else(t
         ("-i https://x.example/simple", "requirements.txt: no package is named in it"),
     ],
 )
-def test_what_neither_pip_nor_uv_takes(line: str, said: str) -> None:
+def test_what_uv_does_not_take(line: str, said: str) -> None:
     (problem,) = read(line).problems
     assert said in str(problem)
 

@@ -2,7 +2,7 @@
 
 uv reads the lines, as it does what pip does. Here they are put together, as an environment is keyed by its content: the
 files that `-r` and `-c` include, paths from the file on, options of a line on lines of their own. Refused is what
-neither pip nor uv takes, with the line and what to write.
+uv does not take, with the line and what to write.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COMMENT = re.compile(r"(?:^|\s)#.*$")
 _BEHIND = re.compile(r"\s(?=--?[A-Za-z])")
 """Where the options of a requirement begin."""
 _URL = re.compile(r"(?!file:)[a-z][a-z+]*://")
-_PATH = re.compile(r"(?P<path>.+?)(?P<more>(?:\[[^\]]*\])?(?:\s*;.*)?)")
+_PATH = re.compile(r"(?P<path>.+?)(?P<more>(?:\[[^\]]*\])?(?:\s*;.*?)?(?:\s--hash.*)?)")
 _AT_PATH = re.compile(rf"{_NAME}(?:\s*\[[^\]]*\])?\s*@\s*(?P<path>(?:file:|\.\.?/)[^\s;#]+)")
 _ARCHIVES = (".whl", ".tar.gz", ".zip", ".tgz", ".tar.bz2")
 _LONG = {
@@ -154,7 +154,7 @@ class _Line:
             self._note_archive(path)
             line = line.replace(at["path"], Path(path).as_uri(), 1)
         elif _is_path(bare):
-            return self._add_path(bare)
+            return self._add_path(line)
         elif not _URL.match(bare) and not bare.startswith("git+") and not _REQUIREMENT.fullmatch(bare):
             return _found(bare, _explain(bare))
         self._append(line)
@@ -223,7 +223,7 @@ class _Line:
         if option in _WITH_VALUE or option in _ALONE:
             self.result.options.append(f"{option} {value}".strip())
             return None
-        return _found(name, phrase("neither pip nor uv has such an option in a requirements file"))
+        return _found(name, phrase("uv, which installs, takes no such option in a requirements file: leave it out"))
 
     def _add_index(self, option: str, name: str, value: str) -> Phrase | None:
         if problem := explain_url(value):
@@ -305,6 +305,8 @@ def _explain_gone(path: str) -> Phrase:
 
 
 def _explain(line: str) -> Phrase:
+    if "${" in line:
+        return phrase("uv, which installs, takes no variable there: write its value")
     if single := re.fullmatch(rf"({_NAME})\s*=\s*([\w.]+)(=\S+)?", line):
         return phrase("one = is none: did you mean {package}?", package=f"{single[1]}=={single[2]}")
     return phrase("a package is wanted, and which versions of it, as in numpy>=1.24,<2")

@@ -427,6 +427,15 @@ HERE = "requirements.txt is here: its packages are installed for the job (`-r no
         ([], ["python", "train.py"], {"train.py": "import csv", "requirements.txt": "sphinx"}, ""),
         ([], ["python", "train.py"], {"train.py": "import torch", "requirements.txt": "# none yet"}, ""),
         ([], ["python", "train.py"], {"train.py": "import torch", "requirements.txt/x": ""}, ""),
+        # that of another directory, of a command without a file
+        (["--framework", "pytorch"], ["make", "train"], {"../requirements.txt": "torch"}, ""),
+        ([], ["python", "-m", "mine.train"], {"mine/train.py": "import torch", "../requirements.txt": "tqdm"}, ""),
+        ([], ["python", "-c", "import torch"], {"../requirements.txt": "tqdm"}, ""),
+        # one that uv does not take
+        ([], ["python", "train.py"], {"train.py": "import torch", "requirements.txt": "six\ntqdm==${VERSION}"},
+         "warning: the packages of requirements.txt are not installed for it: requirements.txt:2: found "
+         "'tqdm==${VERSION}'; uv, which installs, takes no variable there: write its value"),
+        ([], ["python", "train.py"], {"train.py": "import csv", "requirements.txt": "tqdm==${VERSION}"}, ""),
         (["-r", "none"], ["python", "train.py"], {"train.py": "import torch", "requirements.txt": "tqdm"}, ""),
         (["--image", "python:3"], ["python", "train.py"], {"train.py": "import torch", "requirements.txt": "tqdm"}, ""),
         # what may be another program's is named

@@ -21,7 +21,7 @@ from paddock.cli.output.paths import shorten_path
 from paddock.cli.submit.job_datasets import read_data
 from paddock.cli.submit.script.files import Machine, check_script
 from paddock.cli.submit.script.imports import find_hiding, read_contents
-from paddock.cli.submit.script.named_packages import find_beside, read_named_modules
+from paddock.cli.submit.script.named_packages import explain_refused, find_beside, read_named_modules
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.own_environments import explain_taken, explain_two, explain_unused, find_manager
 from paddock.cli.submit.script.sources import Sources
@@ -97,6 +97,8 @@ def read_request(
     requirements = options.requirements_path
     beside = None if requirements else find_beside(program.script, directory)
     taken = beside if local and options.requirements is None and options.image is None else None
+    refused = explain_refused(taken) if taken else None
+    taken = None if refused else taken
     own_environment = requirements or taken or not local
     machine = Machine(directory, None if own_environment else environ.get("PATH", os.defpath), _hides_tmp(place),
                       (place.home.cache,) if place.home is not None else (), may_lack, sources.read)  # fmt: skip
@@ -114,8 +116,9 @@ def read_request(
     if manager and requirements:
         notify(explain_two(manager))
     elif local and not manager and requirements is None and options.image is None:
-        requirements = taken if framework != NONE.framework or contents.imports & contents.requirements else None
-        unused = explain_unused(words, framework, directory, environ)
+        is_needed = framework != NONE.framework or bool(contents.imports & contents.requirements)
+        requirements = taken if is_needed else None
+        unused = [refused] if refused and is_needed else explain_unused(words, framework, directory, environ)
         for said in [explain_taken(shorten_path(str(requirements)))] if requirements else unused:
             notify(said)
     if options.shares is not None and (options.gpus or 1) > 1:
