@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from cli.views import RESOURCE, build_manifest
 from history.test_logs import write_log
 from paddock.app.cleaning.removal import remove
 from paddock.app.cleaning.things import SORTS, Remainder, Thing, find_environment, find_things, list_orphans
 from paddock.app.cleaning.uses import Needs, Uses
 from paddock.app.cleaning.weights import Weight, merge, read_links, weigh
 from paddock.app.home import Home
+from paddock.cli.cluster.uses import read_uses
 from paddock.environments.directories import wanted_note
 from paddock.history.records import RunRecord, find_runs, write_record
 
@@ -24,7 +26,7 @@ BLOCK = 4096
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    return Home(tmp_path / "home", tmp_path / "cache")
+    return Home(tmp_path / "home", tmp_path / "缓存")
 
 
 def write(path: Path, *, links: int = 0) -> Path:
@@ -46,6 +48,11 @@ def make_environment(home: Home, key: str = KEY) -> Path:
 def find(home: Home, sort: str, needs: Needs | None = None) -> tuple[list[str], dict[str, str]]:
     things, held = find_things(home, needs or Needs(Uses()), [sort])
     return [str(each.name) for each in things], {str(each.name): str(each.why) for each in held}
+
+
+def nobody() -> Needs:
+    """Needs it."""
+    return Needs(Uses())
 
 
 def files_alone(*paths: Path) -> Weight:
@@ -87,7 +94,7 @@ def test_a_link_out_of_the_directory_is_neither_counted_nor_followed(home: Home,
     things, _ = find_things(home, Needs(Uses()), SORTS)
     assert [each.sort for each in things] == ["environments", "environments", "outputs"]
     assert files_alone(directory).frees < 3 * BLOCK
-    assert [remove(home, each) for each in things] == [None] * 3
+    assert [remove(home, each, nobody) for each in things] == [None] * 3
     assert (
         kept.read_bytes()
         and all(each.read_bytes() for each in theirs)
@@ -112,9 +119,11 @@ NEEDS: list[tuple[str, Needs, str]] = [
 
 @pytest.mark.parametrize(("what", "needs", "why"), NEEDS, ids=[row[0] for row in NEEDS])
 def test_an_environment_that_is_needed_is_held(what: str, needs: Needs, why: str, home: Home) -> None:
-    make_environment(home)
+    directory = make_environment(home)
+    (thing,), _ = find_things(home, Needs(Uses()), ["environments"])
     found, held = find(home, "environments", needs)
     assert not found and list(held.values()) == [why], what
+    assert str(remove(home, thing, lambda: needs)) == f"{thing.name} stays: {why}" and directory.exists()
 
 
 def test_an_environment_that_is_being_built_is_held_also_when_the_build_begins_late(home: Home) -> None:
@@ -123,14 +132,14 @@ def test_an_environment_that_is_being_built_is_held_also_when_the_build_begins_l
     with (directory.parent / f"{KEY}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert find(home, "environments")[1] == {f"{KEY}, which no environment has": "it is being built, or removed"}
-        assert str(remove(home, thing)).endswith("stays: it is being built, or removed")
-    assert remove(home, thing) is None and not directory.exists()
+        assert str(remove(home, thing, nobody)).endswith("stays: it is being built, or removed")
+    assert remove(home, thing, nobody) is None and not directory.exists()
 
 
 def test_what_an_interrupted_build_has_left_goes_too(home: Home) -> None:
     left = write(home.cache / "environments" / f"{KEY}.building-x1/lib/a").parents[1]
     (thing,), _ = find_things(home, Needs(Uses()), ["environments"])
-    assert remove(home, thing) is None and not left.exists()
+    assert remove(home, thing, nobody) is None and not left.exists()
 
 
 def test_a_directory_without_a_name_is_an_orphan(home: Home) -> None:
@@ -157,9 +166,13 @@ def test_who_else_holds_the_files_of_an_environment(seeded: bool, wanted: bool, 
     assert held is ("environment builtin has the same" in str(getattr(found, "why", "")))
 
 
+NO_RUNS = ("my-best-models", "-00000005")
+"""Directories that somebody has put beside those of runs."""
+
+
 def test_outputs_of_a_job_that_has_not_ended_are_held(home: Home) -> None:
     """Also those of its earlier runs: it may resume from them."""
-    for name in ("demo-00000001", "demo-00000002", "other-job-00000003", ".gone-00000004"):
+    for name in ("demo-00000001", "demo-00000002", "other-job-00000003", ".gone-00000004", *NO_RUNS):
         write(home.outputs / "default" / name / "model")
         write(home.outputs / "default" / f"{name}.json")
     needs = Needs(Uses(names=frozenset({("default", "demo")})))
@@ -167,9 +180,10 @@ def test_outputs_of_a_job_that_has_not_ended_are_held(home: Home) -> None:
     assert found == ["default/.gone-00000004", "default/other-job-00000003"]
     assert set(held) == {"default/demo-00000001", "default/demo-00000002"}
     things, _ = find_things(home, needs, ["outputs"])
-    assert [remove(home, each) for each in things] == [None, None]
+    assert [remove(home, each, nobody) for each in things] == [None, None]
     assert sorted(path.name for path in (home.outputs / "default").iterdir()) == [
-        "demo-00000001", "demo-00000001.json", "demo-00000002", "demo-00000002.json",
+        "-00000005", "-00000005.json", "demo-00000001", "demo-00000001.json", "demo-00000002", "demo-00000002.json",
+        "my-best-models", "my-best-models.json",
     ]  # fmt: skip
 
 
@@ -195,7 +209,7 @@ def test_logs_and_history_of_what_goes_on_are_held(home: Home) -> None:
     assert [str(each.why) for each in held] == [
         f"its job is listed: `paddock delete {name}` first" for name in ("goes", "listed")
     ]
-    assert [remove(home, each) for each in things] == [None] * 3
+    assert [remove(home, each, nobody) for each in things] == [None] * 3
     assert sorted(path.name for path in home.pod_logs.iterdir()) == [
         "default_goes-worker-0_pod-going", "default_served-ps-0_pod-serving",
     ]  # fmt: skip
@@ -216,25 +230,26 @@ def test_nothing_of_a_home_goes_that_cannot_be_asked(home: Home) -> None:
     ("sort", "path", "hold"),
     [
         ("images", "images/layers", lambda home: (home.cache / "images/work-1").mkdir()),
-        ("caches", "functions/train-1", None),
+        ("caches", "functions/训练-1", None),
     ],
 )
 def test_caches_go_unless_something_works_there(
     sort: str, path: str, hold: Callable[[Home], None] | None, home: Home
 ) -> None:
     written = write(home.cache / path / "file")
-    manifests = "" if hold else f'["{written.parent}/train.py"]'
+    command = {**build_manifest(), "spec": {"command": ["python", f"{written.parent}/train.py"]}}
+    manifests = "" if hold else read_uses([], [(RESOURCE, command)], [], 0).manifests
     (thing,), _ = find_things(home, Needs(Uses()), [sort])
     if hold:
         hold(home)
     found, held = find(home, sort, Needs(Uses(manifests=manifests)))
     assert not found and len(held) == 1
-    assert remove(home, thing) is None and not written.exists()
+    assert remove(home, thing, nobody) is None and not written.exists()
 
 
 def test_what_cannot_be_removed_is_said_and_what_is_gone_is_no_error(home: Home, tmp_path: Path) -> None:
     """A name of 255 bytes below a path that nothing can open stands for a disk that refuses."""
     gone = Thing("images", "gone", (tmp_path / "never",))
-    assert remove(home, gone) is None
+    assert remove(home, gone, nobody) is None
     refused = Thing("images", "x", (tmp_path / ("x" * 300),))
-    assert str(remove(home, refused)).endswith("cannot be removed: File name too long")
+    assert str(remove(home, refused, nobody)).endswith("cannot be removed: File name too long")

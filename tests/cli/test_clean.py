@@ -13,7 +13,7 @@ import pytest
 from app.test_cleaning import KEY, OTHER, make_environment, write
 from cli.views import RESOURCE, build_manifest
 from paddock.apiserver.objects.in_process import LocalApi
-from paddock.app.home import Home, is_up, note_home
+from paddock.app.home import Home, Lock, is_up, note_home
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.cli.cluster.uses import fetch_all_needs, read_uses
 from paddock.cli.main import run
@@ -126,11 +126,45 @@ def test_a_home_that_cannot_be_read_is_said_and_one_without_a_cluster_has_no_env
     assert path == home.root and "store.sqlite" in str(why)
 
 
+@pytest.mark.parametrize(
+    ("root", "said"), [("busy", "the cluster of {path} is starting or ending: try again"), ("x" * 300, "name too long")]
+)
+def test_another_home_is_asked_for_what_it_answers_now(root: str, said: str, home: Home) -> None:
+    """One whose lock is held, and one that may not be looked at: as a name that is too long."""
+    other = Home(home.root.with_name(root), home.cache)
+    lock = Lock(other)
+    if root == "busy":
+        write(other.api / "store.sqlite")
+        assert lock.acquire()
+    note_home(other)
+    ((path, why),) = asyncio.run(fetch_all_needs(home)).unknown
+    lock.release()
+    assert path == other.root and said.format(path=path).casefold() in str(why).casefold()
+
+
+def test_a_home_is_not_held_while_others_are_asked(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each would wait for the other. A second path to the same home is another one that needs its lock."""
+    fill(home, [environment("mine", KEY)])
+    directory, linked = make_environment(home), Home(home.root.with_name("linked"), home.cache)
+    linked.root.symlink_to(home.root)
+    note_home(linked)
+    assert asyncio.run(fetch_all_needs(home)).unknown == ()
+    assert run(["env", "rm", "mine"]) == 0
+    assert "KiB came free" in capsys.readouterr().out and not directory.exists()
+
+
+HELD = {
+    "phase": "Failed",
+    "containerStatuses": [{"state": {"terminated": {"exitCode": 1, "finishedAt": "1970-01-01T00:00:00Z"}}}],
+}
+"""Of a rank that failed at 0; one is held for a shell."""
+
+
 def test_a_job_that_has_ended_needs_nothing_but_for_pods_that_run_on() -> None:
     pod: Manifest = {
         "metadata": {
             "name": "ended-ps-0", "namespace": "default", "uid": "pod",
-            "annotations": {"paddock.dev/environment": "mine"},
+            "annotations": {"paddock.dev/environment": "mine", "paddock.dev/hold": "2m"},
             "ownerReferences": [{"kind": "PaddleJob", "name": "ended", "uid": "of-ended", "controller": True}],
         },
         "spec": {"containers": [{"name": "paddle", "image": "busybox"}]},
@@ -138,7 +172,9 @@ def test_a_job_that_has_ended_needs_nothing_but_for_pods_that_run_on() -> None:
     }  # fmt: skip
     ended = job("ended", "Completed", "mine")
     ended["metadata"]["uid"] = "of-ended"
-    alone = read_uses([environment("mine", KEY)], [(RESOURCE, ended)], [])
+    alone = read_uses([environment("mine", KEY)], [(RESOURCE, ended)], [], 0)
     assert (alone.used, alone.names, alone.active, alone.listed) == ({}, frozenset(), frozenset(), {"of-ended"})
-    served = read_uses([environment("mine", KEY)], [(RESOURCE, ended)], [pod])
-    assert (served.names, served.active, list(served.used)) == ({("default", "ended")}, {"of-ended", "pod"}, [KEY])
+    for now, status in ((0, {"phase": "Running"}), (119, HELD), (121, HELD)):
+        served = read_uses([environment("mine", KEY)], [(RESOURCE, ended)], [{**pod, "status": status}], now)
+        found = (served.names, served.active, list(served.used))
+        assert found == (({("default", "ended")}, {"of-ended", "pod"}, [KEY]) if now < 120 else (set(), set(), []))

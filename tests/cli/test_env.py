@@ -128,7 +128,7 @@ def test_a_job_whose_image_has_no_environment_uses_the_default_of_its_framework(
     container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
     container |= {"image": "team.example/strange:v1", "command": ["python", "train.py"]}
     paddle = {**TINY, "metadata": {"name": "paddle"}}
-    assert read_users([TINY, paddle], [read_plan(RESOURCE, job)], []).keys() == {"paddle"}
+    assert read_users([TINY, paddle], [read_plan(RESOURCE, job)], [], 0).keys() == {"paddle"}
 
 
 def test_a_job_with_its_pods_counts_once() -> None:
@@ -140,7 +140,7 @@ def test_a_job_with_its_pods_counts_once() -> None:
 
 
 def list_users(jobs: list[tuple[Resource, Manifest]], pods: list[Manifest]) -> list[str]:
-    return list(map(str, read_users([TINY], starmap(read_plan, jobs), pods).get("tiny", [])))
+    return list(map(str, read_users([TINY], starmap(read_plan, jobs), pods, 0).get("tiny", [])))
 
 
 def read(*packages: str, **more: Any) -> list[Requirements]:

@@ -20,6 +20,7 @@ from paddock.install.deployment import EXAMPLE_IMAGE
 from paddock.install.foreign import OWN_IMAGE
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import Manifest, name_of, namespace_of
+from paddock.version import __version__
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 KUBEFLOW = "paddlejobs.kubeflow.org"
@@ -328,8 +329,10 @@ def test_the_definitions_need_no_image() -> None:
 
 
 def test_the_commands_that_are_named_build_push_and_print_one_image() -> None:
-    """tests/app/test_operator_image.py says that the source archive has the Dockerfile and what it copies."""
+    """tests/app/test_operator_image.py says that the source archive has the Dockerfile and what it copies, and
+    tests/tools/test_wheel.py how it is named."""
     said = call("operator").stderr
+    assert f"(paddock_jobs-{__version__}.tar.gz, " in " ".join(said.split())
     build, push = (shlex.split(line) for line in re.findall(r"^    (docker .+)$", said, re.MULTILINE))
     _, _, _, file, _, name, place = build
     assert build == ["docker", "build", "-f", file, "-t", name, place]

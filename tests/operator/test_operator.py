@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
+from paddock.build import BUILD
 from paddock.jobs.labels import HALTED_ANNOTATION, PORT_ANNOTATION
 from paddock.jobs.model import PORTS_IN_BLOCK, Settings
 from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT
@@ -775,7 +776,7 @@ async def test_a_job_whose_status_a_later_version_has_written_is_left_as_it_is_a
         assert not await pods_of(cluster)
         await cluster.patch(JOBS, "default", "demo", {"status": {"phase": "Running"}}, subresource="status")
         await until(lambda: _in_attempt(cluster, 1))
-    assert told[0]["message"].startswith('status.phase is "Hibernating", which this version of Paddock (')
+    assert told[0]["message"].startswith('status.phase is "Hibernating", which this version of Paddock (' + f"{BUILD})")
     assert len(await events_of(cluster, "PhaseUnknown")) == 1
 
 

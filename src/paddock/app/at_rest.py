@@ -15,16 +15,16 @@ _LOCK_TRIES, _LOCK_SECONDS = 60, 0.05
 
 
 @asynccontextmanager
-async def open_at_rest(home: Home) -> AsyncIterator[Api | None]:
+async def open_at_rest(home: Home, *, wait: bool = True) -> AsyncIterator[Api | None]:
     """None where no cluster has ever been. A cluster that is started meanwhile waits until this ends. Raises
-    `ApiError`, also where one holds the home already."""
-    if not (home.api / "store.sqlite").exists():
+    `ApiError`, also where one holds the home already, and OSError for a home that may not be looked at."""
+    if not _has_store(home):
         yield None
         return
     from paddock.apiserver.objects.in_process import LocalApi  # late: a server is imported where one is needed
 
     lock = Lock(home)
-    for _ in range(_LOCK_TRIES):  # another command may be reading it too
+    for _ in range(_LOCK_TRIES if wait else 1):  # another command may be reading it too
         if lock.acquire():
             break
         await asyncio.sleep(_LOCK_SECONDS)
@@ -40,3 +40,12 @@ async def open_at_rest(home: Home) -> AsyncIterator[Api | None]:
             await api.close()
     finally:
         lock.release()
+
+
+def _has_store(home: Home) -> bool:
+    """Raises OSError where that is not known: `exists` calls it absent in later versions of Python."""
+    try:
+        (home.api / "store.sqlite").stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True

@@ -48,8 +48,7 @@ MOST_FILES = 100_000
 _MOST_SEEN = 20_000
 """Files and directories that `find_written` looks at."""
 _SKIPPED = re.compile(r"\.|__pycache__$|node_modules$|.*\.(py|pyc|ipynb|sh|md)$")
-_HALF_REMOVED = re.compile(r"\..+-[0-9a-f]{8}")
-"""See `_remove`."""
+_RUN = re.compile(r"(\.?[a-z0-9].*)-[0-9a-f]{8}")
 _RANK = re.compile(r"[a-z]+-\d+")
 _MOST_NAMED = 8
 """Runs that a sentence names: the last ones."""
@@ -150,11 +149,17 @@ def _explain_no_run(job: str, number: int, others: Sequence[int], kept: Sequence
 
 def read_runs(root: Path, namespace: str, job: str) -> list[RunDirectory]:
     """The directories of a job's runs, oldest first. `root`: that of all outputs."""
-    form = re.compile(re.escape(output_name(job, "")) + r"[0-9a-f]{8}")
     with suppress(OSError):
-        found = [_read_run(path) for path in (root / namespace).iterdir() if form.fullmatch(path.name)]
+        found = [_read_run(path) for path in (root / namespace).iterdir() if read_job_name(path.name) == job]
         return sorted((run for run in found if run), key=lambda run: (run.started, run.mark))
     return []
+
+
+def read_job_name(directory: str) -> str:
+    """The job of which this is the name of a run's directory, after a dot where `_remove` was interrupted; empty for
+    what somebody else has put there. Pure."""
+    match = _RUN.fullmatch(directory)
+    return match[1] if match else ""
 
 
 def find_run(root: Path, namespace: str, job: str, uid: str) -> RunDirectory | None:
@@ -165,8 +170,8 @@ def find_run(root: Path, namespace: str, job: str, uid: str) -> RunDirectory | N
 def read_jobs(root: Path, namespace: str) -> list[str]:
     """The names of the jobs that have a directory."""
     with suppress(OSError):
-        paths = [path for path in (root / namespace).iterdir() if path.is_dir() and not path.name.startswith(".")]
-        return sorted({path.name.rpartition("-")[0] for path in paths})
+        names = {read_job_name(path.name) for path in (root / namespace).iterdir() if path.is_dir()}
+        return sorted(name for name in names if name and not name.startswith("."))
     return []
 
 
@@ -273,7 +278,7 @@ def tidy_outputs(home: Home, now: Moment) -> None:
             for name in read_jobs(home.outputs, namespace.name):
                 with suppress(OSError):
                     _prune_name(home, namespace.name, name, now)
-            for left in [path for path in namespace.iterdir() if _HALF_REMOVED.fullmatch(path.name)]:
+            for left in [path for path in namespace.iterdir() if read_job_name(path.name).startswith(".")]:
                 remove_tree(left)
 
 

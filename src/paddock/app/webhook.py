@@ -15,13 +15,13 @@ import paddock.app.resident  # noqa: F401  an upgrade beneath this process must 
 from paddock.app.cluster import install_signal_handlers
 from paddock.app.health import Address, CannotServe, explain_os_error
 from paddock.app.own_accounts import find_account
+from paddock.build import BUILD
 from paddock.client.client import Client
 from paddock.client.credentials import open_credentials
 from paddock.client.kubeconfig import Config
 from paddock.install.own_accounts import build_own_accounts
 from paddock.kube.api import Api
 from paddock.kube.meta import Key
-from paddock.version import __version__
 from paddock.webhook.certificates import LIFE, name_service
 from paddock.webhook.keeper import LOOK_SECONDS, SETTLE_SECONDS, Keeper
 from paddock.webhook.review import review
@@ -87,7 +87,7 @@ async def run_webhook(
         )  # fmt: skip
         raise CannotServe(said) from None
     address = Address(options.address.host, server.port)
-    log.info("paddock %s checks jobs at %s, as %s", __version__, address, names[0])
+    log.info("paddock %s checks jobs at %s, as %s", BUILD, address, names[0])
     started(address)
     keeping = asyncio.create_task(keeper.run())
     try:

@@ -47,6 +47,12 @@ def read_held(pod: Mapping[str, Any]) -> Moment | None:
     return None if last is None else last + seconds
 
 
+def is_live(pod: Mapping[str, Any], now: Moment) -> bool:
+    """Whether a program may run in the pod, or a shell: it has not ended, or is held."""
+    ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    return not ended or (read_held(pod) or now) > now
+
+
 def _has_failed(spec: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
     """Also while its side-cars still end, so that clean-up does not take it before."""
     if status.get("phase") != "Running" or spec.get("restartPolicy") != "Never":

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
+from paddock.build import BUILD
 from paddock.controllers.events import EventRecorder
 from paddock.controllers.schedule import PATIENCE
 from paddock.jobs.actions import Create, EventNote, Plan
@@ -67,7 +68,6 @@ from paddock.operator.readings import Readings
 from paddock.operator.recorder import Recorder
 from paddock.operator.release import plan_release
 from paddock.operator.tally import OnEnd, Tally
-from paddock.version import __version__
 from paddock.words.problems import InvalidJob, Problem
 
 _RETRY_SECONDS = 0.5
@@ -459,7 +459,7 @@ class Controller:
             return
         state.told_unknown = phase
         said = (
-            f'status.phase is "{phase}", which this version of Paddock ({__version__}) does not know: a later one has '
+            f'status.phase is "{phase}", which this version of Paddock ({BUILD}) does not know: a later one has '
             "written it. This job is left as it is until that version runs again, or status.phase is one of "
             f"{', '.join(each for each in Phase if each)}"
         )

@@ -9,14 +9,16 @@ from paddock.environments.images import read_used
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Rank, Settings
 from paddock.jobs.objects.pods import build_pod
+from paddock.kube.held_pods import is_live
 from paddock.kube.meta import PODS, Key, Manifest, Resource, controller_of, key_of, uid_of
+from paddock.kube.times import Moment
 from paddock.views.stored import read_stored
 from paddock.words.phrases import Phrase, phrase
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A job that has not ended, or a pod that has not."""
+    """A job that has not ended, or a pod that has not or is held."""
 
     resource: Resource
     key: Key
@@ -48,16 +50,16 @@ def read_plan(resource: Resource, manifest: Manifest) -> Plan:
 
 
 def read_users(
-    environments: Sequence[Manifest], jobs: Iterable[Plan], pods: Iterable[Manifest]
+    environments: Sequence[Manifest], jobs: Iterable[Plan], pods: Iterable[Manifest], now: Moment
 ) -> dict[str, list[User]]:
     """The users of each Environment, by its name: first unfinished jobs, whose pods may be recreated, then running
-    pods."""
+    pods, and those that are held for a shell."""
     found: dict[str, list[User]] = {}
     for job in jobs:
         for name in sorted({name for pod in job.pods for name in read_used(pod, environments)}):
             found.setdefault(name, []).append(job.user)
     for pod in pods:
-        if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        if not is_live(pod, now):
             continue
         owner: Mapping[str, str] = controller_of(pod) or {}
         for name in sorted(read_used(pod, environments)):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from paddock.app.cleaning.things import Thing
+from paddock.app.cleaning.things import BEING_BUILT, Thing, explain_user
+from paddock.app.cleaning.uses import Needs
 from paddock.app.home import Home
 from paddock.environments.directories import MARKER, list_paths, locked
 from paddock.history.records import remove_record, write_record
@@ -31,11 +32,11 @@ def alone(home: Home) -> Iterator[None]:
         yield
 
 
-def remove(home: Home, thing: Thing) -> Phrase | None:
-    """Why it stays, or a part of it; None where it is gone, by whoever."""
+def remove(home: Home, thing: Thing, ask: Callable[[], Needs]) -> Phrase | None:
+    """Why it stays, or a part of it; None where it is gone, by whoever. `ask`: what is needed at this moment."""
     try:
         if thing.key:
-            return _remove_environment(home, thing)
+            return _remove_environment(home, thing, ask)
         problem = _remove_all(thing.paths)
         if thing.record is not None and thing.sort == "history":
             remove_record(home.history, thing.record)
@@ -47,11 +48,12 @@ def remove(home: Home, thing: Thing) -> Phrase | None:
         return _explain(Path(error.filename or thing.paths[0]), error)
 
 
-def _remove_environment(home: Home, thing: Thing) -> Phrase | None:
+def _remove_environment(home: Home, thing: Thing, ask: Callable[[], Needs]) -> Phrase | None:
     root = home.cache / "environments"
     with locked(root, thing.key) as held:
-        if not held:
-            return phrase("{name} stays: it is being built, or removed", name=thing.name)
+        # Others are removed for minutes, in which a job or a program may begin.
+        if (why := explain_user(thing.key, ask()) if held else BEING_BUILT) is not None:
+            return phrase("{name} stays: {why}", name=thing.name, why=why)
         # First what makes it complete: a removal that ends half-way leaves an unfinished build, which the next one
         # clears away. No link leads to what is removed.
         directory = root / thing.key

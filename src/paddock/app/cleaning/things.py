@@ -24,6 +24,7 @@ from paddock.app.cleaning.weights import Links, Weight, read_links, weigh
 from paddock.app.datasets import HUBS
 from paddock.app.history import KEPT, read_place
 from paddock.app.home import Home
+from paddock.app.outputs import read_job_name
 from paddock.environments.definition import Definition
 from paddock.environments.directories import (
     Built,
@@ -55,6 +56,9 @@ SORTS: Mapping[str, Phrase] = {
 """What is lost with each sort."""
 REMADE = ("environments", "images", "caches")
 """The sorts that come back by themselves."""
+
+
+BEING_BUILT = phrase("it is being built, or removed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +144,17 @@ def _is_of_program(built: Built, program: Definition) -> bool:
 
 def explain_needed(root: Path, key: str, needs: Needs) -> Phrase | None:
     """Why the files of a built directory stay; None where they may go."""
+    if (why := explain_user(key, needs)) is not None:
+        return why
+    try:
+        with locked(root, key) as held:
+            return None if held else BEING_BUILT
+    except OSError as error:
+        return phrase("its lock cannot be taken: {why}", why=explain_unreadable(error))
+
+
+def explain_user(key: str, needs: Needs) -> Phrase | None:
+    """Who uses a built directory, or may; None where nobody does."""
     user = next((uses.used[key] for uses in needs.all if key in uses.used), None)
     if user is not None:
         return phrase("in use by {user}", user=user)
@@ -147,11 +162,7 @@ def explain_needed(root: Path, key: str, needs: Needs) -> Phrase | None:
         return phrase("a program runs in it")
     if needs.unknown:
         return _explain_unknown(*needs.unknown[0])
-    try:
-        with locked(root, key) as held:
-            return None if held else phrase("it is being built, or removed")
-    except OSError as error:
-        return phrase("its lock cannot be taken: {why}", why=explain_unreadable(error))
+    return None
 
 
 def find_environment(home: Home, name: str, key: str, needs: Needs) -> Thing | Remainder:
@@ -191,7 +202,7 @@ def _find_images(home: Home, _: Needs) -> Iterator[Thing | Remainder]:
 
 def _find_caches(home: Home, needs: Needs) -> Iterator[Thing | Remainder]:
     for path in _list(home.cache / "functions"):
-        if needs.unknown or any(str(path) in uses.manifests for uses in needs.all):
+        if needs.unknown or any(path.name in uses.manifests for uses in needs.all):
             yield Remainder("caches", path.name, phrase("a job that has not ended runs it, or may"))
         else:
             yield _weighed("caches", path.name, path)
@@ -202,12 +213,12 @@ def _find_caches(home: Home, needs: Needs) -> Iterator[Thing | Remainder]:
 
 def _find_outputs(home: Home, needs: Needs) -> Iterator[Thing | Remainder]:
     for path in (path for space in _list(home.outputs) if not space.is_symlink() for path in _list(space)):
-        if path.is_symlink() or not path.is_dir():
+        namespace, job = path.parent.name, read_job_name(path.name).removeprefix(".")
+        if not job or path.is_symlink() or not path.is_dir():
             continue
-        namespace, job = path.parent.name, path.name.removeprefix(".").rpartition("-")[0]
         name = f"{namespace}/{path.name}"
         if (namespace, job) in needs.own.names:
-            yield Remainder("outputs", name, phrase("{job} has not ended, and may resume from it", job=job))
+            yield Remainder("outputs", name, phrase("{job} has not ended or is held, and may need it", job=job))
         else:
             yield _weighed("outputs", name, path, path.with_name(f"{path.name}.json"))
 

@@ -57,7 +57,7 @@ def find_other_homes(home: Home) -> list[Home]:
     are up, and the usual one."""
     usual = read_home({})
     found = {*list_homes(home), *_list_up(home), *([usual.root] if usual.cache == home.cache else [])} - {home.root}
-    return [Home(root, home.cache) for root in sorted(found) if (root / "api" / "store.sqlite").exists()]
+    return [Home(root, home.cache) for root in sorted(found)]
 
 
 def _list_up(home: Home) -> Iterator[Path]:

@@ -32,6 +32,7 @@ from paddock.app.health import Address, CannotServe, explain_os_error
 from paddock.app.home import Home
 from paddock.app.submitted.prepare import prepare_for_cluster
 from paddock.app.why_not import fetch_cluster_waits
+from paddock.build import BUILD
 from paddock.client.client import Client
 from paddock.client.credentials import Credentials
 from paddock.client.kubeconfig import Config
@@ -40,7 +41,6 @@ from paddock.console.server import Console
 from paddock.console.tickets import name_host
 from paddock.kube.meta import PODS
 from paddock.serving.server import HttpServer
-from paddock.version import __version__
 from paddock.words.phrases import phrase
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ async def _run_readers(
     console = Console(backend, secrets.token_bytes(32), hosts, behind_tls=options.behind_tls)
     try:
         async with _listening(console, options.address, _load_tls(options), "--bind-address") as address:
-            log.info("paddock %s: the console of %s at %s", __version__, server.server, address)
+            log.info("paddock %s: the console of %s at %s", BUILD, server.server, address)
             started(address)
             await stop.wait()
     finally:

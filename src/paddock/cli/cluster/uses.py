@@ -11,17 +11,20 @@ from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paddock.app import home as homes
 from paddock.app import launch
 from paddock.app.at_rest import open_at_rest
 from paddock.app.cleaning.uses import Needs, Uses, find_other_homes, find_running
-from paddock.app.home import Home, HomeError, may_answer
+from paddock.app.home import Home, HomeError
 from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.places import Local
 from paddock.cli.cluster.session import connect
 from paddock.environments.seeding import is_as_seeded
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.errors import ApiError, NotFound
+from paddock.kube.held_pods import is_live
 from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, Resource, controller_of, key_of, name_of, uid_of
+from paddock.kube.times import Moment
 from paddock.views.environment_users import name_users, read_plan, read_users
 from paddock.words.phrases import Phrase
 
@@ -30,46 +33,36 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def reach(home: Home) -> AsyncIterator[Api | None]:
-    """The API of a home, by its cluster if that is up, else from its files; None where no cluster has ever been."""
-    if may_answer(home) and launch.wait_until_ready(home, time.monotonic()) is not None:
+async def reach(home: Home, *, wait: bool = True) -> AsyncIterator[Api | None]:
+    """The API of a home, by its cluster if that is up, else from its files; None where no cluster has ever been. Who
+    reads files holds the home's lock, so no other home is asked meanwhile. `wait`: for a cluster that is starting, and
+    for another command that reads."""
+    running = homes.find_running(home)
+    if wait and homes.may_answer(home):
+        running = launch.wait_until_ready(home, time.monotonic())
+    if running is not None:
         async with connect(Local(home)) as client:
             yield client
     else:
-        async with open_at_rest(home) as api:
+        async with open_at_rest(home, wait=wait) as api:
             yield api
 
 
-async def fetch_needs(home: Home, api: Api | None) -> Needs:
-    """What this home needs, whose API is `api`, and all others that use its cache."""
-    own = await fetch_uses(api) if api is not None else Uses()
-    others, unknown = await _ask_others(home)
-    return Needs(own, tuple(others), tuple(unknown), find_running(home.cache))
-
-
 async def fetch_all_needs(home: Home) -> Needs:
-    """What all homes need, also where this one does not answer."""
+    """What this home needs, and all others that use its cache."""
+    asked = [await _ask(home), *[await _ask(other, wait=False) for other in find_other_homes(home)]]
+    own, *others = [each if isinstance(each, Uses) else Uses() for each in asked]
+    unknown = tuple(each for each in asked if not isinstance(each, Uses))
+    return Needs(own, tuple(others), unknown, find_running(home.cache))
+
+
+async def _ask(home: Home, *, wait: bool = True) -> Uses | tuple[Path, Phrase | str]:
+    """What one home needs, or why that is not known."""
     try:
-        async with reach(home) as api:
-            return await fetch_needs(home, api)
-    except _UNKNOWN as error:
-        others, unknown = await _ask_others(home)
-        return Needs(Uses(), tuple(others), ((home.root, _say(error)), *unknown), find_running(home.cache))
-
-
-_UNKNOWN = (ApiError, OSError, HomeError, launch.StartError)
-
-
-async def _ask_others(home: Home) -> tuple[list[Uses], list[tuple[Path, Phrase | str]]]:
-    found: list[Uses] = []
-    unknown: list[tuple[Path, Phrase | str]] = []
-    for other in find_other_homes(home):
-        try:
-            async with reach(other) as api:
-                found += [await fetch_uses(api)] if api is not None else []
-        except _UNKNOWN as error:
-            unknown.append((other.root, _say(error)))
-    return found, unknown
+        async with reach(home, wait=wait) as api:
+            return await fetch_uses(api) if api is not None else Uses()
+    except (ApiError, OSError, HomeError, launch.StartError) as error:
+        return home.root, _say(error)
 
 
 def _say(error: Exception) -> Phrase | str:
@@ -81,17 +74,17 @@ async def fetch_uses(api: Api) -> Uses:
         environments = (await api.list(ENVIRONMENTS)).items
     except NotFound:  # a cluster that was killed at its first start
         environments = []
-    return read_uses(environments, await fetch_all(api, KINDS, ""), (await api.list(PODS)).items)
+    return read_uses(environments, await fetch_all(api, KINDS, ""), (await api.list(PODS)).items, time.time())
 
 
 def read_uses(
-    environments: Sequence[Manifest], jobs: Sequence[tuple[Resource, Manifest]], pods: Sequence[Manifest]
+    environments: Sequence[Manifest], jobs: Sequence[tuple[Resource, Manifest]], pods: Sequence[Manifest], now: Moment
 ) -> Uses:
     """Pure."""
     keys = {name_of(each): str((each.get("status") or {}).get("key") or "") for each in environments}
-    users = read_users(environments, starmap(read_plan, jobs), pods)
+    users = read_users(environments, starmap(read_plan, jobs), pods, now)
     unfinished = [job for kind, job in jobs if not KINDS[kind].read_status(job).phase.terminal]
-    live = [pod for pod in pods if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")]
+    live = [pod for pod in pods if is_live(pod, now)]
     owners = {str((controller_of(pod) or {}).get("uid") or "") for pod in live}
     busy = [*unfinished, *(job for _, job in jobs if uid_of(job) in owners)]
     return Uses(
@@ -101,5 +94,5 @@ def read_uses(
         listed=frozenset(uid_of(job) for _, job in jobs),
         active=frozenset({*map(uid_of, (*busy, *live)), *owners} - {""}),
         names=frozenset((key.namespace, key.name) for key in map(key_of, busy)),
-        manifests=json.dumps(busy),
+        manifests=json.dumps(busy, ensure_ascii=False),
     )

@@ -12,6 +12,7 @@ import click
 
 from paddock.app.cleaning.removal import alone, remove
 from paddock.app.cleaning.things import REMADE, SORTS, Remainder, Thing, find_things
+from paddock.app.cleaning.uses import Needs
 from paddock.app.cleaning.weights import Weight, merge, weigh
 from paddock.app.home import Home
 from paddock.cli.cluster.errors import Failed, UserError
@@ -66,7 +67,11 @@ def command(sorts: tuple[str, ...], dry_run: bool, yes: bool, output: str) -> in
 
 
 def _find(place: Home, sorts: Sequence[str]) -> tuple[list[Thing], list[Remainder]]:
-    return find_things(place, run(fetch_all_needs(place)), sorts)
+    return find_things(place, _ask(place), sorts)
+
+
+def _ask(place: Home) -> Needs:
+    return run(fetch_all_needs(place))
 
 
 @dataclass(slots=True)
@@ -89,7 +94,7 @@ class Cleaning:
             for place, thing in enumerate(self.going):
                 if not any(map(os.path.lexists, thing.paths)):  # somebody else cleans up too
                     continue
-                if (problem := remove(self.home, thing)) is None:
+                if (problem := remove(self.home, thing, lambda: _ask(self.home))) is None:
                     self.removed.append(thing)
                 else:
                     self.problems[place] = problem

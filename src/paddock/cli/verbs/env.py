@@ -454,7 +454,7 @@ async def _remove_environment(place: Home, name: str) -> int:
     """Removes the object, then its files. Returns the exit code: 1 if files stay that could not be removed."""
     from paddock.app.cleaning.removal import remove
     from paddock.app.cleaning.things import Remainder, find_environment
-    from paddock.cli.cluster.uses import fetch_needs, reach
+    from paddock.cli.cluster.uses import fetch_all_needs, reach
     from paddock.environments.definition import read_definition
     from paddock.environments.directories import forget_pythons
 
@@ -465,12 +465,12 @@ async def _remove_environment(place: Home, name: str) -> int:
             )
         environment = await fetch_environment(api, name)
         await _refuse_used(api, environment)
-        needs = await fetch_needs(place, api)
         await api.delete(ENVIRONMENTS, "", name)
+    needs = await fetch_all_needs(place)
     forget_pythons(place.cache / "environments", read_definition(environment))
     key = str((environment.get("status") or {}).get("key") or "")
     files = find_environment(place, name, key, needs) if key else None
-    problem = remove(place, files) if files is not None and not isinstance(files, Remainder) else None
+    problem = remove(place, files, lambda: needs) if files is not None and not isinstance(files, Remainder) else None
     deleted = phrase("{object} deleted", object=f"environment/{name}")
     notes = [phrase("it comes with Paddock, and will be there again when the cluster is started anew")]
     notes = notes if SEED in annotations_of(environment) else []
@@ -489,7 +489,7 @@ async def _refuse_used(api: Api, environment: Manifest) -> None:
     """Raises `UserError` if an unfinished job or pod runs in it, or will."""
     name = name_of(environment)
     jobs, pods = await fetch_all(api, KINDS, ""), (await api.list(PODS)).items
-    if users := read_users((await api.list(ENVIRONMENTS)).items, starmap(read_plan, jobs), pods).get(name):
+    if users := read_users((await api.list(ENVIRONMENTS)).items, starmap(read_plan, jobs), pods, time.time()).get(name):
         raise UserError(
             phrase(
                 "environment {name} is in use by {user}: it can be removed when that has ended",

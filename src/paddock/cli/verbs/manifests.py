@@ -276,7 +276,7 @@ def explain_no_image(what: str) -> Phrase:
         "unpacked, and push it where your nodes can pull it:\n\n    {build}\n    {push}\n\nThen type the same "
         "command with {option}",
         what=what,
-        archive=f"paddock-{__version__}.tar.gz",
+        archive=f"paddock_jobs-{__version__}.tar.gz",
         build=f"docker build -f deploy/Dockerfile -t {name} .",
         push=f"docker push {name}",
         option=f"--image {name}",

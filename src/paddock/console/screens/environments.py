@@ -36,7 +36,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
 def list_users(page: PageContext, environments: Sequence[Manifest]) -> dict[str, list[User]]:
     """The users of each Environment, by its name: the jobs, and the pods of no job."""
     jobs = [plan for kind in KINDS for plan in page.read(Topic(kind), read_plan)]
-    read = read_users(environments, jobs, page.objects(Topic(PODS)))
+    read = read_users(environments, jobs, page.objects(Topic(PODS)), page.now)
     return {name: count_users(users, jobs) for name, users in read.items()}
 
 
