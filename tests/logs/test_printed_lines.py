@@ -534,6 +534,10 @@ CHINESE: list[tuple[str, dict[str, object]]] = [
     ("第 10 步：总损失 2.5，分类损失 1.0，回归损失 1.5",
      {"step": 10, "loss": 2.5, "others": {"分类 loss": 1.0, "回归 loss": 1.5}}),
     ("已训练 100 步，损失 0.5", {"step": 100, "loss": 0.5}),
+    ("错误率: 0.12 损失: 0.5", {"loss": 0.5, "others": {"错误率": 0.12}}),
+    ("epoch 3 loss 0.5 错误率 0.12", {"epoch": 3, "loss": 0.5, "others": {"错误率": 0.12}}),
+    ("epoch 2, 异常样本数 3, loss 0.4", {"epoch": 2, "loss": 0.4}),
+    ("第 2 轮 损失 0.4 验证误差率 0.2 未收敛", {"epoch": 2, "loss": 0.4, "others": {"验证 误差率": 0.2}}),
 ]  # fmt: skip
 """What scripts print by themselves; PaddlePaddle's kits print English."""
 
@@ -580,6 +584,7 @@ NOTHING = [
     "目标损失：0.1",
     "加载数据集，共 50000 张图片，损失权重 0.5",
     "错误：第 3 轮 损失: nan 不正常",
+    "异常: 第 3 轮 损失: 0.5",
     "请注意：如果损失: 0.5 在第 3 轮没有下降，应该减小学习率",
     "最低损失 0.3 出现在第 7 轮",
     "测试准确率：0.93",

@@ -120,6 +120,8 @@ CONTAINER = ["LAUNCH INFO 2026-11-20 15:42:04,553 Pod failed",
              "LAUNCH ERROR 2026-11-20 15:42:04,553 Container failed !!!",
              "LAUNCH INFO 2026-11-20 15:42:04,553 ----------- ERROR LOG DETAIL -----------",
              STEP, *KEY, "LAUNCH INFO 2026-11-20 15:42:04,553 Exit code 1"]  # fmt: skip
+REPORTED = ["Failures:", "  <NO_OTHER_FAILURES>", "Root Cause (first observed failure):", "[0]:"]
+MPIRUN = "mpirun detected that one or more processes exited with non-zero status, thus causing"
 AGAIN = ["LAUNCH INFO 2026-11-20 15:57:55,214 Run Pod: dwkiuc, replicas 1, status ready", STEP, "trained"]
 
 
@@ -138,6 +140,17 @@ AGAIN = ["LAUNCH INFO 2026-11-20 15:57:55,214 Run Pod: dwkiuc, replicas 1, statu
         (CONTAINER, (LAUNCHER, "KeyError: 'label'", 8)),
         (CONTAINER[:2], (LAUNCHER, "LAUNCH ERROR 2026-11-20 15:42:04,553 Container failed !!!", 2)),
         ([*CONTAINER, *AGAIN], None),
+        ([CHILD[3], "retrying", *(f"epoch {n} loss 0.{9 - n}" for n in range(4)), "training finished"], None),
+        ([*KEY, *CHILD, *REPORTED, "done"], (LAUNCHER, "KeyError: 'label'", 4)),
+        ([*KEY, *CHILD, *REPORTED, STEP, "trained"], None),
+        ([*KEY, *CHILD, *REPORTED, "loaded model.pt", "exported"], None),
+        ([*KEY, *CHILD, *REPORTED, STEP, *KEY], ("traceback", "KeyError: 'label'", 19)),
+        ([*KEY, *CHILD, *REPORTED, STEP, *CHILD],
+         (LAUNCHER, "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:", 19)),
+        (["[2026-11-22 10:00:00,000] [ERROR] [launch.py:325:sigkill_handler] ['python'] exits with return code = 1",
+          STEP], None),
+        ([*CONTAINER, STEP], None),
+        ([MPIRUN, "the job to be terminated. The first process to do so was:", "", "done"], (LAUNCHER, MPIRUN, 1)),
         ([*KEY, STEP], None),
         ([*KEY, "falling back to gloo"], None),
         ([*KEY, "no label here", "trained"], None),

@@ -87,6 +87,13 @@ def test_a_shell_that_goes_on_behind_it_is_not(text: str) -> None:
         ("python a.py &\nwait $!", ""),
         ("python t.py | tee log\npython eval.py", ""),
         ("ls | wc\necho done", ""),
+        ('run() { "$@" || exit 1; }; run python t.py; echo done', ""),
+        ('run() { just "$@"; }\njust() { "$@"; [ $? = 0 ] || exit 1; }\nrun python t.py\necho done', ""),
+        ("die() { echo $1; exit 1; }\n[ -f x ] || die x\npython t.py\necho done", "echo done"),
+        ('run() { "$@" || exit 1; }; run python t.py | tee log', "| tee"),
+        ("source common.sh; python t.py; echo done", ""),
+        (". ./env.sh; python t.py | tee log", ""),
+        ("source ~/miniconda3/bin/activate; python t.py | tee log", "| tee"),
     ],
 )
 def test_what_a_shell_ends_as_instead_of_the_program_that_trains(text: str, by: str) -> None:
@@ -104,6 +111,9 @@ def test_what_a_shell_ends_as_instead_of_the_program_that_trains(text: str, by: 
     ("command", "files", "told"),
     [
         (["bash", "run.sh"], {"run.sh": "python t.py | tee log"}, "run.sh: the shell ends as `| tee` does"),
+        (["bash", "run.sh"], {"run.sh": ". ./a.sh; python t.py | tee log", "a.sh": "A=1"}, "run.sh: the shell ends as"),
+        (["bash", "run.sh"], {"run.sh": ". ./a.sh; python t.py; echo done", "a.sh": "set -e"}, ""),
+        (["bash", "run.sh"], {"run.sh": ". ./a.sh; r python t.py; echo a", "a.sh": 'r() { "$@" || exit 1; }'}, ""),
         (["bash", "run.sh"], {"run.sh": "nohup python t.py &\necho $!"}, f"run.sh: {ENDS}"),
         (
             ["bash", "-c", "cd /w; bash run.sh"],

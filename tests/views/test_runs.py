@@ -16,7 +16,7 @@ from paddock.history.records import Cause, RunRecord
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.code_annotation import CODE_ANNOTATION, Code, write_code
 from paddock.views.numbers import choose_best, compare_numbers, list_metrics
-from paddock.views.run_orders import find_order, list_orders
+from paddock.views.run_orders import Order, find_order, list_orders
 from paddock.views.runs import (
     SORTS,
     RunFilter,
@@ -160,6 +160,14 @@ def test_the_best_of_several_runs_is_marked_where_they_differ() -> None:
         ("step", []), ("loss", [2]), ("val_loss", []), ("accuracy", []), ("speed", []),
     ]  # fmt: skip
     assert rows[1].values == (1.0, None, 0.5) and rows[2].places == ("", "", "step 4")
+
+
+MIXED = Order(("nan", 2, "text", None, 1.0, "-inf"), down=True)
+
+
+@pytest.mark.parametrize(("turned", "found"), [(False, "becadf"), (True, "ebcadf")])
+def test_numbers_and_texts_are_sorted_apart_and_what_diverged_is_last(turned: bool, found: str) -> None:
+    assert "".join(MIXED.sort("abcdef", turned=turned)) == found
 
 
 NUMBERS = compare_numbers([{"r": {"loss": 2.0, "acc": 0.1, "lr": 0.1}}, {"r": {"loss": 1.0, "acc": 0.3}}, {"r": {}}])

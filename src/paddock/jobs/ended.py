@@ -15,6 +15,6 @@ class End:
     """`Completed`, `Failed`, `Cancelled`; `Suspended` where it was given up or --timeout was over, `Interrupted` where
     the user ended it, `Unknown` where it could not be followed to its end."""
     cause: str
-    """A sentence; empty for a job that completed and of which no rank failed."""
+    """A sentence; empty for a job that completed and of which no rank failed, nor by what its launcher said."""
     seconds: float
     """Seconds from the submission to the end."""

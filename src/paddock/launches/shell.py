@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from paddock.launches.budget import Budget
 from paddock.launches.commands import Command, Redirection, Unread
-from paddock.launches.endings import Hiding, Statement, find_hiding
+from paddock.launches.endings import UNKNOWN, Hiding, Statement, find_hiding
 from paddock.launches.expansion import Expander
 from paddock.launches.grammar import OpenStatement, Quotes, Source
 from paddock.launches.redirections import Redirected
@@ -54,6 +54,7 @@ class ShellReader:
         self._budget = budget
         self._functions: dict[str, tuple[Source, Node]] = {}
         self._called: set[str] = set()
+        self._sourced: list[str] = []
         self._echoes = 0
         self._words = Expander(self._run_substitution, budget)
 
@@ -98,7 +99,8 @@ class ShellReader:
                 self._run_all(source, source.root, state, statements)
             finally:
                 if is_shell:
-                    self._hide(find_hiding(source, statements, state.options))
+                    bodies = {name: text.of(body) for name, (text, body) in self._functions.items()}
+                    self._hide(find_hiding(source, statements, state.options, self._sourced, bodies))
 
     def _read_put_together(self, text: Word, state: State, *, is_shell: bool = False) -> None:
         """A text with unknown pieces, which become variables of which nothing is known. In single quotes those stand
@@ -587,11 +589,14 @@ class ShellReader:
             self.unread.append(Unread(command.line, typed, is_file=path is not None, is_filled_in=path is None))
             if not named.typed.endswith(_ACTIVATIONS):
                 self._forget_all(state)
+                self._sourced.append(UNKNOWN)
             return True
         if not self._budget.takes(text):  # the script goes on behind it
             self._budget.whole = False
             self._forget_all(state)
+            self._sourced.append(UNKNOWN)
             return True
+        self._sourced.append(text)
         inner = self._copy(state)
         inner.file, inner.files = named.text or "", (*state.files, path)
         inner.arguments = command.words[2:] or state.arguments

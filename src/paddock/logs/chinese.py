@@ -17,10 +17,11 @@ _MEANINGS = {
     "test": "测试集 测试", "avg": "平均", "current": "当前", "total": "总",
     "best": "最佳 最好 最优 最高 最低 最小 最大", "target": "目标", "initial": "初始", "threshold": "阈值",
     "from": "从", "loss": "损失值 损失", "loss fn": "损失函数", "loss weight": "损失权重",
-    "accuracy": "准确率 准确度 正确率 精确度 精度", "lr": "学习率 学习速率", "grad norm": "梯度范数", "error": "误差",
+    "accuracy": "准确率 准确度 正确率 精确度 精度", "lr": "学习率 学习速率", "grad norm": "梯度范数",
+    "error": "误差率 误差 错误率",
     "recall": "召回率", "precision": "精确率", "perplexity": "困惑度", "reward": "奖励", "throughput": "吞吐量 吞吐",
     "speed": "速度", "samples per second": "每秒样本数", "time": "耗时 用时 时间", "eta": "剩余时间",
-    "gpu memory": "显存", "memory": "内存", "error:": "错误 异常 失败", "not": "没有 未 无法", "if": "如果",
+    "gpu memory": "显存", "memory": "内存", "not": "没有 无法", "if": "如果",
     "should": "应该", "because": "因为",
 }  # fmt: skip
 TERMS = {word: meaning for meaning, words in _MEANINGS.items() for word in words.split()}
@@ -37,6 +38,7 @@ _TERMS = re.compile(rf" ?((?:{_TERM.pattern})++)(?:上?+的)?+(?=(\w)?)")
 _VALUE = re.compile(
     r"(?<=[A-Za-z\u4e00-\u9fff]) ?+(?:的?+值)?+(?:(?P<is>为|是|达到)(?= ?+[:=]? ?+\d)|(?<=值)(?=[ :=\d]))"
 )
+_FAILS = re.compile(r"\s*(?:错误|异常|失败)\s*[:：]")
 _COUNTED = {"轮": "epoch", "e": "epoch", "批": "batch", "b": "batch"}
 """By the first letter of what is counted; others are steps."""
 _COUNT = re.compile(
@@ -58,6 +60,11 @@ def separate_words(text: str) -> str:
     text = _COUNT.sub(_tell_count, text.translate(_WIDE))
     text = _UNITS.sub(lambda found: f" {_UNIT[found[1]]}{' ' if found[2] else ''}", text)
     return _TERMS.sub(_separate, _VALUE.sub(lambda found: "=" if found["is"] else "", text))
+
+
+def tells_error(text: str) -> bool:
+    """Whether the line begins so. 异常 is also a part of other words: of samples, 异常样本数."""
+    return not text.isascii() and _FAILS.match(text) is not None
 
 
 def _tell_count(found: re.Match[str]) -> str:

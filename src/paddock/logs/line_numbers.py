@@ -16,7 +16,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-from paddock.logs.chinese import separate_words, to_english
+from paddock.logs.chinese import separate_words, tells_error, to_english
 from paddock.logs.line_tokens import read_tokens
 from paddock.logs.number_names import (
     COUNTS,
@@ -49,7 +49,7 @@ _PROSE = frozenset(
     }
 )  # fmt: skip
 _ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception|Warning)")
-_ERRORS = ("error", "exception", "traceback", "error:")
+_ERRORS = ("error", "exception", "traceback")
 _LEVELS = frozenset({"INFO", "DEBUG", "WARN", "WARNING", "TRAIN", "NOTICE"})
 _LISTED = re.compile(r"\s*\[ ?(?P<epoch>\d{1,9}),\s{1,12}(?P<step>\d{1,12})\]\s")
 """`[1,  2000] loss: 2.212`, of PyTorch's tutorials."""
@@ -441,6 +441,7 @@ def _find_told(words: Sequence[str]) -> list[str]:
 def scan_line(text: str) -> Scan:
     """What the words and numbers of a line say. `text`: without colours, at most `LONGEST_LINE` characters."""
     scan = Scan()
+    scan.is_prose = tells_error(text)
     if listed := _LISTED.match(text):
         scan.counts = {"epoch": int(listed["epoch"]), "step": int(listed["step"])}
     elif listed := _ROUND.match(text):

@@ -15,6 +15,7 @@ A wrong doubt is worse than none, so most lines with an error are none of this k
 
 A program that is hidden by its shell (`python train.py | tee log`) ends with 0 too. Its log ends in a traceback that
 nobody caught, from the frame with which an interpreter begins, or in what its launcher says of a failed process: `end`.
+What a program prints behind either takes it back: a script may have started it again.
 """
 
 from __future__ import annotations
@@ -51,10 +52,17 @@ _LAUNCHER_FAILS = re.compile(
 """PaddlePaddle's, torchrun, DeepSpeed's, Open MPI's."""
 _LAUNCHES = re.compile(r"LAUNCH INFO .* Run Pod: ")
 """PaddlePaddle's launcher has started its processes again."""
+_SHOWS_AGAIN, _SHOWN_AGAIN = "Container failed !!!", re.compile(r"LAUNCH INFO .* Exit code ")
+"""Between them PaddlePaddle's launcher prints the end of the failed process's log, its last steps too."""
+_REPORTED = re.compile(
+    r".* FAILED|Failures:|Root Cause \(first observed failure\):|the job to be terminated\. The first process .*"
+)
+"""Lines of the reports of torchrun and Open MPI that a program might have printed."""
 _HANDLED = re.compile(r"Exception ignored in|Error in atexit|Exception in thread|Process .*:$")
 """The line before a traceback that ends no program."""
 _MOST_BEHIND = 1
-"""Lines behind the error that may be the program's own: `echo done` of its shell is as one of them."""
+"""Lines behind the error, or the launcher's report, that may be the program's own: `echo done` of its shell is one of
+them."""
 _IGNORED = "Exception ignored in"
 _HARMLESS = re.compile("NCCL WARN")
 
@@ -70,12 +78,11 @@ class Swallowed:
         self._next = first
         self._is_ignored = False
         self._last = _LastError()
-        self._failed: Complaint | None = None
 
     @property
     def end(self) -> Complaint | None:
-        error = self._last.error
-        return error if self._failed is None else replace(error or self._failed, kind=LAUNCHER)
+        error, failed = self._last.error, self._last.failed
+        return error if failed is None else replace(error or failed, kind=LAUNCHER)
 
     def feed(self, lines: Sequence[str]) -> None:
         text = "\n".join(lines)  # a script may print a gigabyte
@@ -89,7 +96,7 @@ class Swallowed:
             self._next += len(lines)
 
     def _take(self, line: str, number: int | None) -> None:
-        self._take_end(without_rank(line), number)
+        self._last.add(without_rank(line), number)
         if self.error is not None and (_has_recovered(line) or read_progress(line)):
             self.error = None
         is_ignored = self._is_ignored  # the first line after the traceback is its error
@@ -100,27 +107,22 @@ class Swallowed:
         if self.error is None or (is_echo(self.error.text) and not is_echo(found.text)):
             self.error = replace(found, line=number)
 
-    def _take_end(self, line: str, number: int | None) -> None:
-        if _LAUNCHER_FAILS.fullmatch(line):
-            self._failed = Complaint(LAUNCHER, cut(line), line=number)
-        elif self._failed is not None and _LAUNCHES.search(line):
-            self._failed = None
-        # what a launcher prints of the failed process, its last steps too, takes nothing back
-        self._last.add(line, number, is_shown_again=self._failed is not None)
-
 
 class _LastError:
-    """The error that ended a program, as long as nothing shows that it went on."""
+    """The error that ended a program, and what its launcher said of that, as long as nothing shows that it went on."""
 
     def __init__(self) -> None:
         self.error: Complaint | None = None
+        self.failed: Complaint | None = None
         self.in_frames = False
         self._before: Complaint | None = None
         self._is_outermost: bool | None = None
         self.previous = ""
         self._behind = 0
+        self._is_shown_again = False
 
-    def add(self, line: str, number: int | None, *, is_shown_again: bool) -> None:
+    def add(self, line: str, number: int | None) -> None:
+        self._add_report(line, number)
         if begins_traceback(line):
             handled = _HANDLED.match(self.previous) is not None or is_logged_error(self.previous)
             self._before, self.error, self.in_frames = self.error, None, True
@@ -129,11 +131,20 @@ class _LastError:
             self._add_frame(line, number)
         elif (found := read_complaint(line)) is not None and found.kind in ("arguments", "signal"):
             self._end(found, number)
-        elif self.error is not None and not is_shown_again:
-            self._behind += may_be_text(line)
+        elif (self.error or self.failed) and not self._is_shown_again:
+            self._behind += may_be_text(line) and _REPORTED.fullmatch(line) is None
             if self._behind > _MOST_BEHIND or read_progress(line) or _has_recovered(line):
-                self.error = None
+                self.error = self.failed = None
         self.previous = line if line.strip() else self.previous
+
+    def _add_report(self, line: str, number: int | None) -> None:
+        if _LAUNCHER_FAILS.fullmatch(line):
+            self.failed, self._behind = Complaint(LAUNCHER, cut(line), line=number), -1  # the line itself
+            self._is_shown_again = _SHOWS_AGAIN in line
+        elif self._is_shown_again and _LAUNCHES.search(line):
+            self.failed, self._is_shown_again = None, False
+        elif self._is_shown_again and _SHOWN_AGAIN.search(line):
+            self._is_shown_again = False
 
     def _add_frame(self, line: str, number: int | None) -> None:
         if self._is_outermost is None and (frame := FRAME.fullmatch(line)):

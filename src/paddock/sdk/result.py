@@ -28,7 +28,8 @@ class Result:
     """`Completed`, `Failed`, `Cancelled`, `Suspended` (timeout, or an environment that could not be built); `Pending`
     of a job that was not followed (detach)."""
     cause: str = ""
-    """The sentence that says why; empty for a job that completed and of which no rank failed."""
+    """The sentence that says why; empty for a job that completed and of which no rank failed, nor by what its launcher
+    said."""
     seconds: float = 0.0
     """From the submission to the end, 0 before it."""
     metrics: Mapping[str, Progress] = field(default_factory=dict)

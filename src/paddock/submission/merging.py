@@ -2,8 +2,9 @@
 
 A merge patch, which every Kubernetes takes for every kind: what the file says holds, what it said the last time and
 says no more is removed, and what a server or others have added stays (the volume of a claim, the address of a Service).
-What the file said the last time is read where kubectl keeps it, so that both can be used by turns. Of a ConfigMap and a
-Secret all content is the file's, and they have no such annotation: it would be too long, or show what is secret.
+What the file said the last time is read where kubectl keeps it, so that both can be used by turns. A ConfigMap and a
+Secret have no such annotation: it would be too long, or show what is secret. All their content is the file's, where it
+has any.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from paddock.submission.documents import Checked
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _CONTENT = ("data", "binaryData")
+_SAYS_CONTENT = (*_CONTENT, "stringData")
 
 
 async def merge(api: Api, each: Checked, *, dry_run: bool = False) -> Manifest:
@@ -29,8 +31,15 @@ async def merge(api: Api, each: Checked, *, dry_run: bool = False) -> Manifest:
         there = await api.get(each.resource, *each.key)
     except (NotFound, Forbidden):  # who may not read a Secret may still create one
         return await api.create(each.resource, wanted, strict=True, dry_run=dry_run)
-    said = {name: there[name] for name in _CONTENT if there.get(name)} if _is_content(each) else _read_record(there)
+    said = read_content(there, wanted) if _is_content(each) else _read_record(there)
     return await api.patch(each.resource, *each.key, build_merge(said, wanted), strict=True, dry_run=dry_run)
+
+
+def read_content(there: Manifest, wanted: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The content that is the file's; none where it has none itself, and leaves it to others: an operator, a `kubectl
+    create`."""
+    has_own = any(name in wanted for name in _SAYS_CONTENT)
+    return {name: there[name] for name in _CONTENT if has_own and there.get(name)}
 
 
 def build_merge(said: Mapping[str, Any], wanted: Mapping[str, Any]) -> Manifest:

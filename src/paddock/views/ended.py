@@ -6,9 +6,10 @@ from paddock.jobs.ended import End
 from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.sentences.explain import explain
 from paddock.kube.times import format_duration
-from paddock.views.followed import FollowedJob
+from paddock.logs.complaints import Complaint
+from paddock.views.followed import FollowedJob, find_last_error, read_view_code
 from paddock.views.phases import show_phase
-from paddock.words.phrases import phrase, render
+from paddock.words.phrases import Phrase, phrase, render
 
 INTERRUPTED, SUSPENDED, UNKNOWN = "Interrupted", "Suspended", "Unknown"
 
@@ -25,9 +26,25 @@ def read_end(
     seconds, if it is what ended it."""
     status, key = view.status, view.job.key
     phase = show_phase(status) if status.phase.terminal else {130: INTERRUPTED, 1: SUSPENDED}.get(code or 0, UNKNOWN)
-    well = read_exit_code(status.phase, status.cause) == 0
-    cause = explain(status.cause, language) if status.cause and not well else ""
+    cause = _explain(view, language) if read_view_code(view) else ""
     if limit is not None:
         late = render(phrase("not completed in {time}", time=format_limit(limit)), language)
         cause = render(phrase("{said}: {why}", said=late, why=cause), language) if cause else late
     return End(key.name, key.namespace, phase, cause, max(0.0, (view.ended or now) - view.submitted))
+
+
+def _explain(view: FollowedJob, language: str) -> str:
+    """Why the exit code is not 0; empty where nothing says so."""
+    if (last := find_last_error(view)) is not None and not read_exit_code(view.status.phase, view.status.cause):
+        rank, error = last
+        return render(phrase("the log of {rank} ends in {error}", rank=str(rank), error=name_error(error)), language)
+    return explain(view.status.cause, language) if view.status.cause else ""
+
+
+def name_error(error: Complaint) -> Phrase | str:
+    """`KeyError (line 41)`; the line where it is known, and the text of what is no exception."""
+    name = error.text.partition(":")[0]
+    name = name if name.replace(".", "").isidentifier() else error.text
+    if error.line is None:
+        return name
+    return phrase("{error} (line {number})", error=name, number=error.line)

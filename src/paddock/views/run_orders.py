@@ -10,27 +10,35 @@ from paddock.history.comparison import Difference
 from paddock.views.numbers import Number, NumberRow, find_direction, read_number
 
 Row = TypeVar("Row")
+_DIVERGED = ("nan", "inf")
+"""A number that JSON does not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The value of each row; None where it has none, which is last in either direction."""
+    """The value of each row; None where it has none."""
 
     values: Sequence[Number | None]
     down: bool = False
     """The highest is the best, and first."""
 
     def sort(self, rows: Sequence[Row], *, turned: bool) -> list[Row]:
-        """Numbers before texts; rows that are alike stay in their order."""
-        keyed = [(self._key(value), row) for value, row in zip(self.values, rows, strict=True)]
-        known = [each for each in keyed if each[0] is not None]
-        known.sort(key=lambda each: each[0] or (), reverse=self.down != turned)
-        return [row for _, row in known] + [row for key, row in keyed if key is None]
-
-    @staticmethod
-    def _key(value: Number | None) -> tuple[bool, float, str] | None:
-        number = read_number(value)
-        return None if value is None else (True, 0.0, str(value)) if number is None else (False, number, "")
+        """Numbers, then texts, then what has none or diverged, in either direction; rows that are alike stay in their
+        order."""
+        numbers: list[tuple[float, Row]] = []
+        texts: list[tuple[str, Row]] = []
+        others: list[Row] = []
+        for value, row in zip(self.values, rows, strict=True):
+            if (number := read_number(value)) is not None:
+                numbers.append((number, row))
+            elif value is None or str(value).lstrip("+-") in _DIVERGED:
+                others.append(row)
+            else:
+                texts.append((str(value), row))
+        is_down = self.down != turned
+        numbers.sort(key=lambda each: each[0], reverse=is_down)
+        texts.sort(key=lambda each: each[0], reverse=is_down)
+        return [*(row for _, row in numbers), *(row for _, row in texts), *others]
 
 
 def list_orders(

@@ -12,13 +12,15 @@ from cli.views import RESOURCE, build_job, build_manifest
 from history.test_logs import write_log
 from paddock.app.home import Home
 from paddock.cli.cluster.places import Local
-from paddock.cli.follow.doubt import MOST_BYTES, MOST_RANKS, fetch_doubt
+from paddock.cli.follow.doubt import MOST_BYTES, MOST_RANKS, fetch_doubt, fetch_read
+from paddock.cli.verbs.wait import explain_reached
 from paddock.jobs.model import Rank, Settings
 from paddock.jobs.objects.pods import build_pod
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, List, Listing, T
 from paddock.kube.errors import ApiError, Forbidden
 from paddock.kube.meta import PODS, Resource
+from paddock.views.followed import read_view_code
 from paddock.views.stored import read_stored
 
 ERROR = "Error initializing process group: Distributed package doesn't have NCCL built in"
@@ -77,6 +79,21 @@ async def test_a_log_that_ends_in_an_error_is_told_of_a_job_that_printed_progres
         "line 4 of its log: “KeyError: 1”"
     )
     assert "set -eo pipefail" in advice
+
+
+@pytest.mark.parametrize(
+    ("log", "code", "said"),
+    [
+        (b"ChildFailedError:\nretrying\nepoch 1 loss 0.5\nfinished\n", 0, "demo: Completed in 0.0 s: worker 2"),
+        (b"step\nChildFailedError:\n", 1, "the log of worker-0 ends in ChildFailedError (line 2)"),
+    ],
+)
+async def test_who_waits_reads_the_same_end_as_who_followed(log: bytes, code: int, said: str, tmp_path: Path) -> None:
+    job = read_stored(RESOURCE, {**build_manifest(workers=2), "status": {"phase": "Completed"}})
+    cluster: Any = Cluster({"worker-0": log, "worker-1": b""})
+    read = await fetch_read(cluster, Local(Home(tmp_path, tmp_path)), job)
+    assert read is not None and read_view_code(read) == code
+    assert said in explain_reached(job, "en", read)
 
 
 @pytest.mark.parametrize(

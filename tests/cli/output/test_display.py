@@ -26,6 +26,7 @@ from paddock.logs.complaints import Complaint, find_complaint
 from paddock.logs.endings import read_ending
 from paddock.logs.swallowed import LAUNCHER
 from paddock.views.building import read_building
+from paddock.views.ended import read_end
 from paddock.views.followed import read_view_code
 from paddock.words.phrases import render
 
@@ -205,6 +206,7 @@ def test_a_completed_job_whose_log_ends_in_an_error_is_no_plain_success(
     assert build_end(view).startswith(f"Completed in 12 s{'' if end[0] == ':' else ', '}{end}")
     assert zh in build_end(view, "zh")
     assert read_view_code(view) == code
+    assert read_end(view, code, 0.0).cause == ("the log of worker-1 ends in LAUNCH ERROR: failed (line 7)" * code)
     told = [render(each, "en") for each in build_doubt(view)]
     assert bool(told) == (end[0] != ":")
     assert all("still ended with 0" in each or "set -eo pipefail" in each for each in told)

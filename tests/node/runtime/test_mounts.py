@@ -420,6 +420,20 @@ def test_what_is_in_the_way_is_known_before_there_is_a_pod(tmp_path: Path) -> No
     assert find_obstacle(taken, claim_volume("data"), node) is None
 
 
+def test_below_a_directory_that_may_not_be_entered_no_link_is_advised(tmp_path: Path) -> None:
+    """For an ordinary user, where this test's user is root: root may enter every directory."""
+    closed, user = tmp_path / "closed", 65534 if os.getuid() == 0 else os.getuid()
+    closed.mkdir(mode=0)
+    os.setresuid(user, user, -1)
+    try:
+        for target in (closed / "nas", closed / "cache/nas"):
+            found = str(find_obstacle(target, claim_volume("data"), tmp_path / "node"))
+            assert f"cannot make a link at {target}: Permission denied" in found and found.endswith(OTHERWISE)
+    finally:
+        if user == 65534:
+            os.setresuid(0, 0, -1)
+
+
 def test_a_link_of_the_user_is_not_removed(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "nas"
     source.mkdir()

@@ -35,18 +35,25 @@ MOST_BYTES = 256 * 2**10
 
 async def fetch_doubt(client: PodApi, place: ClusterChoice, stored: StoredJob) -> list[Phrase]:
     """The warning and what to do; empty for a job that has not completed."""
+    read = await fetch_read(client, place, stored)
+    return [] if read is None else build_doubt(read)
+
+
+async def fetch_read(client: PodApi, place: ClusterChoice, stored: StoredJob) -> FollowedJob | None:
+    """The job with what its logs say, as one that was followed; None for one that has not completed."""
     job, status = stored.job, stored.status
     if job is None or status.phase is not Phase.COMPLETED:
-        return []
+        return None
+    view = FollowedJob(job, status, 0.0)
     ranks = [rank for role in job.roles if role.trains for rank in role.ranks()][:MOST_RANKS]
     try:
         pods = {rank_name(pod): pod for pod in await fetch_pods(client, stored)}
     except ApiError:
-        return []
+        return view
     logs = await asyncio.gather(
         *(_fetch_lines(client, place, stored, str(rank), pods.get(str(rank))) for rank in ranks)
     )
-    return build_doubt(read_logs(FollowedJob(job, status, 0.0), dict(zip(ranks, logs, strict=True))))
+    return read_logs(view, dict(zip(ranks, logs, strict=True)))
 
 
 def read_logs(view: FollowedJob, logs: dict[Rank, list[str] | None]) -> FollowedJob:

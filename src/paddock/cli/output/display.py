@@ -14,7 +14,7 @@ from paddock.logs.complaints import Complaint
 from paddock.logs.progress import Progress
 from paddock.views.building import Building
 from paddock.views.commands import show_key
-from paddock.views.ended import format_limit
+from paddock.views.ended import format_limit, name_error
 from paddock.views.followed import (
     FollowedJob,
     find_caught_error,
@@ -117,20 +117,11 @@ def build_end(view: FollowedJob, language: str = "en") -> str:
         rank, error = last
         time = _seconds(view.seconds)
         ended_so = phrase("Completed in {time}, and the log of {rank} ends in {error}: {roles}.", time=time,
-                          rank=str(rank), error=_name_error(error), roles=roles)  # fmt: skip
+                          rank=str(rank), error=name_error(error), roles=roles)  # fmt: skip
         return render(ended_so, language)
     return render(
         phrase("Completed in {time}: {roles}.{said}", time=_seconds(view.seconds), roles=roles, said=said), language
     )
-
-
-def _name_error(error: Complaint) -> Phrase | str:
-    """`KeyError (line 41)`; the line where it is known, and the text of what is no exception."""
-    name = error.text.partition(":")[0]
-    name = name if name.replace(".", "").isidentifier() else error.text
-    if error.line is None:
-        return name
-    return phrase("{error} (line {number})", error=name, number=error.line)
 
 
 def strip_failed(why: str) -> str:

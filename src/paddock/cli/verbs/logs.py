@@ -21,6 +21,7 @@ from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, connect, run_with_client
 from paddock.cli.cluster.session import run as run_to_end
 from paddock.cli.follow.copied_logs import name_console, print_copied
+from paddock.cli.follow.doubt import fetch_read
 from paddock.cli.follow.follow import Follower, JobDeleted
 from paddock.cli.follow.kept_runs import Which, find_kept
 from paddock.cli.follow.named_pods import fetch_named
@@ -204,7 +205,10 @@ async def _print_of_cluster(client: Client, place: ClusterChoice, namespace: str
         keeps = read is not None and read.policies.clean_pods is CleanPods.NEVER
         console = name_console(place) if ended and place.home is None else ""
         printer.screen.notify(explain_silence(stored.key.name, chosen.ranks, of_pods, console=console, keeps=keeps))
-    return read_exit_code(stored.status.phase, stored.status.cause) if request.follow and ended else 0
+    if not (request.follow and ended):
+        return 0
+    whole = await fetch_read(client, place, stored)
+    return read_exit_code(stored.status.phase, stored.status.cause) if whole is None else read_view_code(whole)
 
 
 async def _print_kept_elsewhere(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -16,9 +17,9 @@ from paddock.cli.cluster.lookup import NoJob, fetch_job
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.cluster.session import choose_place, run_with_client
-from paddock.cli.follow.doubt import fetch_doubt
+from paddock.cli.follow.doubt import fetch_read
 from paddock.cli.follow.kept_runs import find_kept
-from paddock.cli.output.display import build_end
+from paddock.cli.output.display import build_doubt, build_end
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.periods import read_seconds
 from paddock.cli.output.run_rows import explain_end
@@ -30,7 +31,7 @@ from paddock.jobs.sentences.explain import explain
 from paddock.kube.meta import metadata, uid_of
 from paddock.kube.times import format_duration, read_time
 from paddock.views.commands import choose_word
-from paddock.views.followed import FollowedJob
+from paddock.views.followed import FollowedJob, read_view_code
 from paddock.views.phases import CANCELLED, is_cancelled, say_state, show_phase
 from paddock.views.stored import StoredJob, read_stored
 from paddock.words.phrases import Phrase, phrase, render
@@ -60,9 +61,9 @@ def command(job: str, timeout: float | None, condition: str, namespace: str) -> 
     paddock wait resnet && ./evaluate.sh
     paddock wait resnet --timeout 10m
 
-    Exit code: 0 completed; 1 failed, completed but for a rank that failed, deleted, suspended, or not ended in time (as
-    kubectl wait). A job that has ended before, or that the history alone has, is answered at once. Ctrl-C ends the
-    wait, not the job.
+    Exit code: 0 completed; 1 failed, completed but for a rank that failed, or though its launcher said that a process
+    failed (as `paddock run`), deleted, suspended, or not ended in time (as kubectl wait). A job that has ended before,
+    or that the history alone has, is answered at once. Ctrl-C ends the wait, not the job.
     """
     place = choose_place()
     if place.home is not None and not may_answer(place.home):
@@ -127,9 +128,11 @@ async def _wait(client: Client, place: ClusterChoice, job: StoredJob, condition:
             raise Failed(phrase("the job was deleted"))
         now = read_stored(job.resource, event.object)
         if (code := read_end(now, condition)) is not None:
+            read = await fetch_read(client, place, now)
+            code = code if read is None else read_view_code(read)
             is_red = code and not is_cancelled(now.status.phase, now.status.cause)
-            stdout().print(explain_reached(now, readers_language()), style="red" if is_red else "")
-            for doubt in await fetch_doubt(client, place, now):
+            stdout().print(explain_reached(now, readers_language(), read), style="red" if is_red else "")
+            for doubt in build_doubt(read) if read is not None else ():
                 _notify(doubt)
             return code
         phase = now.shown_status.phase
@@ -149,14 +152,14 @@ def read_end(job: StoredJob, condition: str) -> int | None:
     return 0 if condition == "running" and phase is Phase.RUNNING else None
 
 
-def explain_reached(job: StoredJob, language: str) -> str:
-    """`demo: Completed in 31 s: worker 2/2 succeeded.` Pure."""
+def explain_reached(job: StoredJob, language: str, read: FollowedJob | None = None) -> str:
+    """`demo: Completed in 31 s: worker 2/2 succeeded.` `read`: with what its logs say. Pure."""
     created = read_time(metadata(job.manifest).get("creationTimestamp")) or time.time()
     if not job.status.phase.terminal or job.job is None:
         return render(
             phrase("{job}: {why}", job=job.key.name, why=say_state(show_phase(job.status), language)), language
         )
-    view = FollowedJob(job.job, job.status, created, job.status.finished)
+    view = replace(read or FollowedJob(job.job, job.status, created), submitted=created, ended=job.status.finished)
     return render(phrase("{job}: {why}", job=job.key.name, why=build_end(view, language)), language)
 
 

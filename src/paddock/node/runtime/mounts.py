@@ -439,7 +439,7 @@ def find_obstacle(target: Path, volume: Manifest, directory: Path) -> Phrase | N
     if host is not None and (Path(host) == target or _is_same(target, Path(host))):
         return None
     if not os.path.lexists(target):
-        parent = next(path for path in target.parents if path.exists())
+        parent = next(path for path in target.parents if os.access(path, os.F_OK))  # Path.exists may raise
         closed = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         return None if os.access(parent, os.W_OK | os.X_OK) else explain_refused(target, None, closed)
     is_of_pods = target.is_symlink() and directory in target.readlink().parents
@@ -455,9 +455,9 @@ def explain_refused(target: Path, source: Path | None, error: OSError) -> Phrase
     if error.errno == errno.EROFS:
         # Nobody can make it: not root either.
         return _add_advice(str(target), phrase("cannot make a link at {path}: {why}", path=str(target), why=why))
-    if not target.parent.exists():
+    if not os.access(target.parent, os.F_OK) and _may_enter(target):
         command = shlex.join(["sudo", "install", "-d", "-o", _user(), str(target.parent)])
-    elif source is not None:
+    elif source is not None and os.access(target.parent, os.F_OK):
         command = shlex.join(["sudo", "ln", "-s", str(source), str(target)])
     else:
         return _add_advice(str(target), phrase("cannot make a link at {path}: {why}", path=str(target), why=why))
@@ -466,6 +466,11 @@ def explain_refused(target: Path, source: Path | None, error: OSError) -> Phrase
         "that is free and writable: install bubblewrap, or choose another mountPath, or allow this one: {command}",
         path=str(target), why=why, command=command,
     )  # fmt: skip
+
+
+def _may_enter(target: Path) -> bool:
+    """Whether a directory that is made for the user there would be of use: /root is closed, and what is in it too."""
+    return os.access(next(path for path in target.parents if os.access(path, os.F_OK)), os.X_OK)
 
 
 def _user() -> str:
