@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from paddock.console.backend import Spark
@@ -36,6 +38,33 @@ def test_a_long_log_is_read_in_a_few_blocks_from_its_first_to_its_last_line() ->
     assert asked == [BLOCK] * READINGS
     assert len(found.values) == READINGS and found.values[0] == 9_999.0
     assert (found.last, found.step) == (10_000.0 - 199_999, 199_999)
+
+
+_FALLS = "".join("{said}epoch %d loss %s\n" % each for each in ((1, 0.5), (2, 0.25), (3, 0.125)))
+_IN_TURN = "".join(f"[rank {rank}] epoch {epoch} loss {rank + 1 / epoch}\n" for epoch in (1, 2) for rank in (1, 0))
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        (_FALLS.format(said="rank 0 ") + _FALLS.format(said="rank 1 "), (0.5, 0.25, 0.125)),
+        (_IN_TURN, (1.0, 0.5)),
+        (_FALLS.format(said="") * 2, (0.5, 0.25, 0.125)),
+        ("".join(f"epoch {place // 2} step {place % 2} loss {place}\n" for place in range(4)) * 2, (0, 1, 2, 3)),
+        ("epoch 1 loss 4\nepoch 2 loss 3\nepoch 1 loss 3.5\nepoch 3 loss 2\n", (3.5, 2)),
+    ],
+    ids=["one after another", "in turn", "without a rank", "steps of epochs", "nearly in turn"],
+)
+def test_the_curve_of_a_log_into_which_two_processes_print_is_that_of_one(text: str, values: Sequence[float]) -> None:
+    found = read(text)
+    assert found is not None and found.values == values
+
+
+def test_of_a_long_log_into_which_two_ranks_print_lines_of_the_lowest_are_read() -> None:
+    found = read(
+        "".join(f"rank {rank} step {step} loss {rank + 1 / step}\n" for step in range(1, 9999) for rank in (1, 0))
+    )
+    assert found is not None and list(found.values) == sorted(found.values, reverse=True)
 
 
 @pytest.mark.parametrize("text", ["", "hello\n" * 50_000, "step 1 loss 0.5\n", "step 1 loss nan\nstep 2 loss nan\n"])
