@@ -240,6 +240,15 @@ def _no_platform(failure: Failure) -> Phrase:
     )  # fmt: skip
 
 
+def _other_content(failure: Failure) -> Phrase:
+    found = re.search(r"Hash mismatch for `([^`]+)`", join_lines(failure.output))
+    return phrase(
+        "{package} as it was downloaded has none of its hashes and is not installed: check the index, and the --hash "
+        "in spec.requirements",
+        package=found[1] if found else failure.definition.subject,
+    )
+
+
 def _no_package(failure: Failure) -> Phrase:
     name = re.search(r"Because (\S+) was not found in the package registry", join_lines(failure.output))
     found = name[1] if name else requirement_name(failure.definition.requirements[0])
@@ -458,6 +467,7 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
         _no_wheel,
     ),
     (r"matching platform tag", Fault.DEFINITION, _no_platform),
+    (r"Hash mismatch for", Fault.DEFINITION, _other_content),
     (r"not found in the package registry", Fault.DEFINITION, _no_package),
     (
         r"Couldn't parse requirement|Failed to parse:|expected one of .*(version|operator)",
