@@ -17,6 +17,7 @@ from paddock.app.home import Home, Lock, is_up, note_home
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.cli.cluster.uses import fetch_all_needs, read_uses
 from paddock.cli.main import run
+from paddock.environments.seeding import SEED
 from paddock.kube.meta import ENVIRONMENTS, Manifest
 from support.printed import take_printed
 
@@ -113,6 +114,18 @@ def test_space_is_given_back_while_the_cluster_is_down(
     assert out.startswith("environment/mine deleted; ") and out.endswith("KiB came free\n")
     assert run(["env", "rm", "mine"]) == 2
     assert not mine.exists() and used.exists() and not is_up(home)
+
+
+def test_an_environment_that_comes_with_paddock_is_there_again_as_it_came(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Images of manifests stand for it: without it the next job would wait for ever."""
+    seeded = environment("pytorch", KEY)
+    seeded["metadata"]["annotations"] = {SEED: "of an older one"}
+    fill(home, [seeded])
+    for _ in range(2):
+        assert run(["env", "rm", "pytorch"]) == 0
+        assert "it is there as it came, and is built when a job needs it" in capsys.readouterr().err
 
 
 def test_a_home_that_cannot_be_read_is_said_and_one_without_a_cluster_has_no_environment(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from paddock.jobs.ended import End
 from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.sentences.explain import explain
@@ -41,10 +42,13 @@ def _explain(view: FollowedJob, language: str) -> str:
     return explain(view.status.cause, language) if view.status.cause else ""
 
 
+_EXCEPTION = re.compile(r"(?:\w+\.)*_*[A-Z]\w*")
+
+
 def name_error(error: Complaint) -> Phrase | str:
     """`KeyError (line 41)`; the line where it is known, and the text of what is no exception."""
     name = error.text.partition(":")[0]
-    name = name if name.replace(".", "").isidentifier() else error.text
+    name = name if _EXCEPTION.fullmatch(name) else error.text  # `train.py: error: unrecognized arguments`
     if error.line is None:
         return name
     return phrase("{error} (line {number})", error=name, number=error.line)

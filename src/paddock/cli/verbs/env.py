@@ -52,7 +52,7 @@ from paddock.environments.from_files import has_changed, with_files
 from paddock.environments.manifests import Settings, build_manifest, build_request, find_problems, with_request
 from paddock.environments.requirement_files import Requirements, read_requirements, read_text
 from paddock.environments.requirements import requirement_name
-from paddock.environments.seeding import SEED, is_as_seeded
+from paddock.environments.seeding import SEED, is_as_seeded, seed
 from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.environments import ENVIRONMENT_ANNOTATION
@@ -466,13 +466,15 @@ async def _remove_environment(place: Home, name: str) -> int:
         environment = await fetch_environment(api, name)
         await _refuse_used(api, environment)
         await api.delete(ENVIRONMENTS, "", name)
+        if SEED in annotations_of(environment):  # images of manifests stand for it
+            await seed(api)
     needs = await fetch_all_needs(place)
     forget_pythons(place.cache / "environments", read_definition(environment))
     key = str((environment.get("status") or {}).get("key") or "")
     files = find_environment(place, name, key, needs) if key else None
     problem = remove(place, files, lambda: needs) if files is not None and not isinstance(files, Remainder) else None
     deleted = phrase("{object} deleted", object=f"environment/{name}")
-    notes = [phrase("it comes with Paddock, and will be there again when the cluster is started anew")]
+    notes = [phrase("it comes with Paddock: it is there as it came, and is built when a job needs it")]
     notes = notes if SEED in annotations_of(environment) else []
     if isinstance(files, Remainder):
         deleted = phrase("{deleted}; its files are kept: {why}", deleted=deleted, why=files.why)
