@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+
 from paddock.jobs.ended import End
 from paddock.jobs.exit_codes import read_exit_code
 from paddock.jobs.sentences.explain import explain
