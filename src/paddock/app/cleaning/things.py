@@ -56,8 +56,6 @@ SORTS: Mapping[str, Phrase] = {
 """What is lost with each sort."""
 REMADE = ("environments", "images", "caches")
 """The sorts that come back by themselves."""
-
-
 BEING_BUILT = phrase("it is being built, or removed")
 
 
