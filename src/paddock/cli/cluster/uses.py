@@ -49,7 +49,7 @@ async def reach(home: Home, *, wait: bool = True) -> AsyncIterator[Api | None]:
 
 
 async def fetch_all_needs(home: Home) -> Needs:
-    """Asks this home, and all others that use its cache."""
+    """What this home needs, and all others that use its cache."""
     asked = [await _ask(home), *[await _ask(other, wait=False) for other in find_other_homes(home)]]
     own, *others = [each if isinstance(each, Uses) else Uses() for each in asked]
     unknown = tuple(each for each in asked if not isinstance(each, Uses))
@@ -57,7 +57,7 @@ async def fetch_all_needs(home: Home) -> Needs:
 
 
 async def _ask(home: Home, *, wait: bool = True) -> Uses | tuple[Path, Phrase | str]:
-    """Returns what one home needs, or why that is not known."""
+    """What one home needs, or why that is not known."""
     try:
         async with reach(home, wait=wait) as api:
             return await fetch_uses(api) if api is not None else Uses()
