@@ -56,8 +56,6 @@ SORTS: Mapping[str, Phrase] = {
 """What is lost with each sort."""
 REMADE = ("environments", "images", "caches")
 """The sorts that come back by themselves."""
-
-
 BEING_BUILT = phrase("it is being built, or removed")
 
 
@@ -154,7 +152,7 @@ def explain_needed(root: Path, key: str, needs: Needs) -> Phrase | None:
 
 
 def explain_user(key: str, needs: Needs) -> Phrase | None:
-    """Who uses a built directory, or may; None where nobody does."""
+    """Why a user of a built directory, known or possible, keeps it; None without one."""
     user = next((uses.used[key] for uses in needs.all if key in uses.used), None)
     if user is not None:
         return phrase("in use by {user}", user=user)
