@@ -33,7 +33,7 @@ def test_a_problem_is_rendered_in_each_language() -> None:
     problem = wrong("spec.intranet", "podip", either(["PodIP", "Service"]), "PodIP")
     assert problem.message == 'found "podip", PodIP or Service is allowed; did you mean "PodIP"?'
     assert problem.said is not None
-    assert render(problem.said, "zh") == '值为"podip"，应为 PodIP 或 Service；是否应为 PodIP？'
+    assert render(problem.said, "zh") == '值为 "podip"，应为 PodIP 或 Service；是否应为 PodIP？'
     assert render(problem.said, "tlh") == problem.message, "a language without a catalogue is English"
 
 

@@ -74,7 +74,7 @@ def explain_taken(job: StoredJob, now: Moment, flags: Flags = LOCAL, directory: 
     if _rests(job):  # it prints nothing before it is resumed
         resume = f"paddock resume {key.name}{where}"
         ways = phrase("`{resume}` lets it go on, `{delete}` removes it", resume=resume, delete=delete)
-    label, phase_now = f"{job.resource.kind} {show_key(key)}", str(job.status.phase or Phase.PENDING)
+    label, phase_now = f"{job.resource.kind} {show_key(key)}", name_state(job.status.phase or Phase.PENDING)
     age = read_age(job, now)
     if directory:
         return phrase(

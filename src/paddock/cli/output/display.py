@@ -108,7 +108,7 @@ def build_end(view: FollowedJob, language: str = "en") -> str:
     ended = (_ended(role, status, language) for role in sorted(view.job.roles, key=lambda role: role.trains))
     roles = format_of(language).comma.join(ended)
     words = find_termination_message(view)
-    said = f" {words}" if words else ""
+    said = f" {words}" if words and language == "en" else words or ""
     if status.cause and (failure := explain_failed_rank(status.cause.args)):
         ended_so = phrase("Completed in {time}, but {failure}. {roles}.{said}", time=_seconds(view.seconds),
                           failure=failure, roles=roles, said=said)  # fmt: skip

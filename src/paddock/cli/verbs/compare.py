@@ -31,6 +31,7 @@ from paddock.history.settings import read_spec
 from paddock.history.surroundings import ReadPackages, read_nothing
 from paddock.kube.times import format_duration, format_time
 from paddock.views.numbers import BEST, compare_numbers
+from paddock.views.phases import say_state
 from paddock.views.run_comparison import (
     list_code,
     list_datasets,
@@ -38,6 +39,7 @@ from paddock.views.run_comparison import (
     list_package_texts,
     list_requirements,
 )
+from paddock.words.formats import format_of
 from paddock.words.phrases import NOTHING, Phrase, counted, phrase, render
 
 _LONGEST_NUMBER = 9
@@ -142,7 +144,7 @@ def list_facts(
     """Each with a title and a value of each run: what was asked for and what came out first, manifests last. Those that
     are the same in all, or in none, are left out but for numbers and how they ended. `read`: the packages of a digest.
     Pure."""
-    runs = [each.run for each in compared]
+    runs, say_duration = [each.run for each in compared], format_of(language).say_duration
     settings = compare_settings(runs)
     yield from (
         (each.path, [value or _NOTHING for value in each.values]) for each in settings.arguments if each.differs
@@ -152,11 +154,11 @@ def list_facts(
         # the last number of a name that was an argument too is that of the end: a learning rate has decayed
         title = render(phrase("{name}, last", name=row.name), language) if row.name in asked else row.name
         yield title, write_numbers(row)
-    yield render(phrase("Ended"), language), [run.outcome for run in runs]
+    yield render(phrase("ENDED"), language).capitalize(), [say_state(run.outcome, language) for run in runs]
     yield render(phrase("Started"), language), [format_local_time(run.created) for run in runs]
     yield (
         render(phrase("Took"), language),
-        [format_duration(run.ended - run.created) if run.ended is not None else _NOTHING for run in runs],
+        [_NOTHING if run.ended is None else say_duration(format_duration(run.ended - run.created)) for run in runs],
     )
     surroundings = [run.surroundings for run in runs]
     rows: list[tuple[Phrase, list[str]]] = [

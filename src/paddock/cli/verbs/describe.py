@@ -48,6 +48,7 @@ from paddock.views.restarts import explain_restarts
 from paddock.views.roles import explain_sizes
 from paddock.views.rooms import NO_ROOMS, Rooms
 from paddock.views.stored import StoredJob
+from paddock.words.formats import format_of
 from paddock.words.messages import translate_message
 from paddock.words.phrases import Foreign, Phrase, phrase, render
 
@@ -337,14 +338,20 @@ def _sort_events(events: Sequence[Manifest]) -> list[Manifest]:
     return sorted(events, key=lambda each: str(each.get("lastTimestamp")))
 
 
+def _say_age(event: Manifest, language: str) -> str:
+    last = read_time(event.get("lastTimestamp"))
+    return "" if last is None else format_of(language).say_duration(format_duration(time.time() - last))
+
+
 def _print_events(events: Sequence[Manifest] | None, language: str) -> None:
     label = _label(phrase("Events"), language)
     nothing = phrase("none") if events is not None else phrase("you may not read them")
     stdout().print(label.rstrip() if events else label + render(nothing, language))
-    now = time.time()
-    for event in _sort_events(events or ()):
-        last = read_time(event.get("lastTimestamp"))
-        age = "" if last is None else format_duration(now - last)
+    found = _sort_events(events or ())
+    ages = [_say_age(event, language) for event in found]
+    width = max((5, *map(cell_len, ages))) + 1
+    for age, event in zip(ages, found, strict=True):
         times = f" (x{event['count']})" if int(event.get("count") or 1) > 1 else ""
         said = localize_times(tell_event(event, language))
-        stdout().print(f"  {age:<6}{event.get('type', ''):<8} {event.get('reason', ''):<20} {said}{times}")
+        age += " " * (width - cell_len(age))
+        stdout().print(f"  {age}{event.get('type', ''):<8} {event.get('reason', ''):<20} {said}{times}")

@@ -17,12 +17,14 @@ from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Cluster, Local, explain_other_version
 from paddock.cli.cluster.session import choose_place, connect, home, run
 from paddock.cli.help import columns
-from paddock.cli.output.language import localized
+from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import stdout
 from paddock.cli.verb import Verb
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_duration
+from paddock.views.phases import say_state
+from paddock.words.formats import format_of
 from paddock.words.phrases import Foreign, Names, Phrase, counted, phrase
 
 if TYPE_CHECKING:
@@ -186,4 +188,6 @@ def describe_report(facts: dict[str, Any]) -> dict[Phrase, str]:
 
 
 def _counted(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {phase}" for phase, count in sorted(counts.items())) or localized(phrase("none"))
+    language = readers_language()
+    said = [f"{count} {say_state(phase, language)}" for phase, count in sorted(counts.items())]
+    return format_of(language).comma.join(said) or localized(phrase("none"))

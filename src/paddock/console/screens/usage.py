@@ -77,7 +77,7 @@ async def build(page: PageContext) -> Mapping[str, Any]:
         "notes": [page.say(each) for each in (explain_unasked(rows), *_list_notes(page)) if each],
         "namespace": namespace,
         "hidden": page.backend.held is None and all(_is_forbidden(page, each) for each in KINDS),
-        "periods": [_build_choice(page, each, each == since, since=each, by=by) for each in _PERIODS],
+        "periods": [_build_choice(page, _say(each), each == since, since=each, by=by) for each in _PERIODS],
         "ways": [_build_choice(page, _TITLES[each], each == by, since=since, by=each) for each in _COLUMNS],
         "command": _write_command(page, since, by, namespace),
     }
@@ -129,6 +129,10 @@ def _name(page: PageContext, head: str) -> str:
     if said := _HEADS.get(head):
         return page.say(said)
     return page.say(phrase("{device} hours", device=head.removesuffix("-HOURS")))
+
+
+def _say(period: str) -> Phrase:
+    return phrase("{time}", time=period)
 
 
 def _build_choice(page: PageContext, title: Phrase | str, chosen: bool, **query: str) -> Mapping[str, Any]:
