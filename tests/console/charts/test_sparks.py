@@ -40,7 +40,7 @@ def test_a_long_log_is_read_in_a_few_blocks_from_its_first_to_its_last_line() ->
     assert (found.last, found.step) == (10_000.0 - 199_999, 199_999)
 
 
-_FALLS = "".join("{said}epoch %d loss %s\n" % each for each in ((1, 0.5), (2, 0.25), (3, 0.125)))
+_FALLS = "".join(f"{{said}}epoch {epoch} loss {2**-epoch}\n" for epoch in (1, 2, 3))
 _IN_TURN = "".join(f"[rank {rank}] epoch {epoch} loss {rank + 1 / epoch}\n" for epoch in (1, 2) for rank in (1, 0))
 
 
