@@ -14,6 +14,7 @@ from paddock.cli.output.side_by_side import build_blocks
 from paddock.cli.verbs.compare import Compared, build_document, choose_runs, compare_settings, list_facts
 from paddock.history.records import RunRecord, write_record
 from paddock.history.surroundings import DatasetState, MachineState, Surroundings
+from paddock.views.run_comparison import compare_packages, list_requirements
 
 API = "batch.paddlepaddle.org/v1"
 
@@ -155,6 +156,23 @@ def test_what_runs_began_with_stands_side_by_side_where_it_differs() -> None:
     assert facts["Machine"][:2] == ["–", "ada: no GPU, CPUs 8, memory 16 GiB"]
     same = dict(list_facts([compared[1], compared[1]], "en", SETS.get))
     assert not {"Packages", "Dataset words", "Machine"} & same.keys()
+
+
+def test_packages_are_unknown_of_runs_that_recorded_none_and_not_of_one_that_lacks_a_role() -> None:
+    began_with = [{"worker": "a"}, {"ps": "a", "worker": "b"}, {}, {"worker": "gone"}]
+    found = compare_packages([Surroundings(each) for each in began_with], SETS.get)
+    assert found.unknown == [2, 3] and [row.name for row in found.rows] == ["torch"]
+
+
+def test_files_of_requirements_are_told_by_name_and_those_that_say_something_else() -> None:
+    digests = ["", '{"r.txt":"aa","dev.txt":"cc"}', '{"r.txt":"bb","dev.txt":"cc","--add":"six, tqdm"}', "[1]"]
+    runs = [replace(run("train", 1), annotations={"paddock.dev/requirements-digest": each}) for each in digests]
+    assert list_requirements(runs, "en") == [
+        "–",
+        "r.txt, dev.txt",
+        "r.txt, dev.txt, --add six, tqdm; differs: r.txt",
+        "–",
+    ]
 
 
 def test_json_has_all_that_runs_began_with() -> None:

@@ -14,6 +14,7 @@ from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.views.flags import LOCAL
 from paddock.views.rooms import NO_ROOMS
 from paddock.views.stored import read_stored
+from paddock.words.phrases import phrase
 
 
 def test_a_job_that_cannot_be_read_is_described_all_the_same() -> None:
@@ -42,7 +43,9 @@ def test_json_has_the_values_and_the_lines_of_the_text() -> None:
     pod = {"metadata": {"name": "demo-worker-0", "namespace": "default"}, "spec": {"containers": [{"name": "c"}]},
            "status": {"phase": "Running", "podIP": "127.0.0.2"}}  # fmt: skip
     event = {"lastTimestamp": "2026-01-01T00:00:00Z", "type": "Normal", "reason": "Created", "message": "m", "count": 2}
-    document = build_document(Description(stored, [pod], [event], NO_ROOMS, place, ["odd"]), "en")
+    document = build_document(
+        Description(stored, [pod], [event], NO_ROOMS, place, [phrase("{said}", said="odd")]), "en"
+    )
     assert json.loads(json.dumps(document)) == document
     told = [f"{each['about']}:" for each in document["facts"]]
     assert told == [*(line.split()[0] for line in build_description(stored, place)), "Doubt:"]

@@ -368,6 +368,7 @@ async def test_who_may_not_change_the_job_finds_the_button_grey_with_the_reason(
 
 async def test_runs_side_by_side_tell_exactly_what_differs(tmp_path: Path) -> None:
     history = Home(tmp_path, tmp_path).history
+    files = [json.dumps({"requirements.txt": digest}) for digest in ("add48bb607b9c08f", "9ab23d")]
     sets = [
         write_set(history, {"torch": "2.5.0", "numpy": "2.1"}),
         write_set(history, {"torch": "2.6.0", "numpy": "2.1"}),
@@ -375,7 +376,8 @@ async def test_runs_side_by_side_tell_exactly_what_differs(tmp_path: Path) -> No
     for number, digest in enumerate(sets, 1):
         around = Surroundings({"worker": digest}, {"words": DatasetState(revision=f"r{number}")})
         code = write_code(Code("3f2a1c90d7be" if number == 1 else "9be0d1f44a10"))
-        keep_run(tmp_path, number, [4.0, float(number)], surroundings=around, annotations={CODE_ANNOTATION: code},
+        annotations = {CODE_ANNOTATION: code, "paddock.dev/requirements-digest": files[number - 1]}
+        keep_run(tmp_path, number, [4.0, float(number)], surroundings=around, annotations=annotations,
                  spec=build_spec("--epochs=3", lr=str(number)), restarts=number)  # fmt: skip
     async with serve_console(tmp_path) as served:
         page = await read(served, f"/compare?run=default/{KIND}/demo/1&run=default/{KIND}/demo/2")
@@ -385,6 +387,8 @@ async def test_runs_side_by_side_tell_exactly_what_differs(tmp_path: Path) -> No
     assert "torch 2.5.0 2.6.0" in text and "numpy" not in text
     assert "Dataset words r1 r2" in text and "Restarts 1 2" in text and "Duration 42s 42s" in text
     assert "Code 3f2a1c9 9be0d1f; differs: 3f2a1c9 → 9be0d1f" in text
+    assert "Requirements requirements.txt requirements.txt; differs: requirements.txt" in text
+    assert text.count("job deleted") == 2
     found = re.search(r'id="plot-loss"[^>]* data-chart="([^"]*)"', page)
     assert found is not None
     segments = json.loads(html.unescape(found[1]))["segments"]
@@ -403,6 +407,7 @@ async def test_a_run_and_the_job_as_it_is_now_are_compared_by_what_is_recorded_o
     async with serve_console(tmp_path, [job]) as served:
         page = await read(served, f"/compare?job=default/{KIND}/demo&run=default/{KIND}/demo/1")
     assert re.search(r'id="argument-1"><th[^>]*>epochs</th><td[^>]*>5</td><td[^>]*>3</td>', page)
+    assert "deleted" not in page, "the job exists, by another run"
 
 
 async def test_one_run_or_nine_are_answered_with_what_to_do(tmp_path: Path) -> None:

@@ -199,6 +199,10 @@ SENTENCES = [
         f"ps-0 failed: {ERROR} (exit code 1) before the workers were done, and what they learned since is lost",
     ),
     (
+        causes.ServerEnded(("ps-0",), 1, server=True, error=ERROR, untrained=True),
+        f"ps-0 failed: {ERROR} (exit code 1) before the workers were done",
+    ),
+    (
         causes.RankFailed(("worker-0", "worker-1"), 137),
         "failed: worker-0 or worker-1 was killed by signal 9 (exit code 137); signal 9 is often the machine's memory",
     ),

@@ -282,6 +282,35 @@ def test_ends(
     assert planned.actions == ()
 
 
+def waiting_for_servers(pod: Pod) -> Pod:
+    return replace(pod, phase=PodPhase.STARTING)
+
+
+@pytest.mark.parametrize(
+    ("changes", "untrained"),
+    [
+        ({"worker-0": waiting_for_servers, "worker-1": waiting_for_servers}, True),
+        ({"worker-0": waiting_for_servers}, False),
+        ({"worker-0": waiting_for_servers, "worker-1": lambda pod: replace(pod, phase=PodPhase.PENDING)}, True),
+        ({"worker-0": waiting_for_servers, "worker-1": succeeded()}, False),
+        ({"worker-0": waiting_for_servers, "worker-1": lambda pod: replace(pod, phase=PodPhase.STARTING, renewal=1)},
+         False),
+    ],
+)  # fmt: skip
+def test_a_server_that_failed_before_any_worker_began_has_lost_nothing(
+    changes: dict[str, Callable[[Pod], Pod | None]], untrained: bool
+) -> None:
+    pods = with_pod(build_pods(PS), "ps-0", failed(1))
+    for rank, change in changes.items():
+        pods = with_pod(pods, rank, change)
+    renewals = {str(pod.rank): pod.renewal for pod in pods if pod.renewal}
+    recorded = judge(
+        PS, build_status(PS, Phase.STARTING, started=None, renewals=renewals), observe(PS, pods)
+    ).status.cause
+    assert recorded is not None and recorded.reason == "ServerEnded"
+    assert bool(recorded.args.get("untrained")) is untrained
+
+
 def test_a_job_fails_if_a_server_ended_before_the_workers_between_two_reconciles() -> None:
     pods = with_pod(workers_succeeded(build_pods(PS), ago=5), "ps-0", failed(137, ago=30))
     assert reason(judge(PS, build_status(PS), observe(PS, pods))) == "ServerEnded"

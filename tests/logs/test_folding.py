@@ -151,6 +151,43 @@ def test_the_box_of_torchrun_as_a_module_is_folded_and_a_script_s_stars_are_not(
     assert fold([stars, "epoch 1", stars, stars]) == [stars, "epoch 1", stars, stars]
 
 
+_LONG, _SHORT = "-" * 38, "-" * 22
+_AT_ITS_END = [
+    "", "", _LONG, "C++ Traceback (most recent call last):", _LONG,
+    "No stack trace in paddle, may be caused by external reasons.", "", _SHORT, "Error Message Summary:", _SHORT,
+    "FatalError: `Termination signal` is detected by the operating system.",
+    '  [TimeInfo: *** Aborted at 1746837439 (unix time) try "date -d @1746837439" if you are using GNU date ***]',
+    "  [SignalInfo: *** SIGTERM (@0x5b909) received by PID 375126 (TID 0x79a165a56740) from PID 375049 ***]", "",
+]  # fmt: skip
+_CRASHED = [
+    line.replace("Termination signal", "Segmentation fault").replace("SIGTERM", "SIGSEGV") for line in _AT_ITS_END
+]
+
+
+@pytest.mark.parametrize(
+    ("rank", "lines", "shown"),
+    [
+        ("ps-0", _AT_ITS_END, []),
+        ("ps-1", ["served", *_AT_ITS_END, *_AT_ITS_END[1:]], ["served"]),
+        ("ps-0", [*_AT_ITS_END[:5], "0   paddle::distributed::BrpcPsServer::Stop()", *_AT_ITS_END[6:]], []),
+        ("ps-0", _CRASHED, _CRASHED),
+        ("ps-0", ["", "a", "", _LONG, "b", *TRACEBACK, ""], ["", "a", "", _LONG, "b", *TRACEBACK, ""]),
+        ("ps-0", _AT_ITS_END[:9], _AT_ITS_END[:9]),
+        ("worker-0", _AT_ITS_END, _AT_ITS_END),
+        ("", _AT_ITS_END, _AT_ITS_END),
+    ],
+    ids=["alone", "twice", "with a stack", "crash", "the script's", "cut", "worker", "unknown"],
+)
+@pytest.mark.parametrize("in_pieces", [False, True])
+def test_what_a_server_prints_of_its_ordinary_end_is_folded(
+    rank: str, lines: list[str], shown: list[str], in_pieces: bool
+) -> None:
+    folding = Folding(rank)
+    found = [each for line in lines for each in folding.feed([line])] if in_pieces else folding.feed(lines)
+    assert found + folding.end() == shown
+    assert folding.folded.total() == len(lines) - len(shown)
+
+
 def test_the_endpoints_that_the_launcher_prints_are_folded_and_a_script_s_are_not() -> None:
     head, printed = (
         f"LAUNCH INFO {DATE} args reset by env PADDLE_TRAINER_ENDPOINTS",

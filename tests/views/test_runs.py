@@ -191,6 +191,9 @@ def test_a_run_is_over_where_nothing_more_happens_and_a_job_of_a_cluster_has_no_
     assert not view(1, phase="Running").is_over and view(1, phase="Suspended", given_up="timeout").is_over
     cancelled = view(1, phase="Failed", finished=True, cause=Cause("Cancelled", {"who": "ada"}))
     assert cancelled.end == "Cancelled" and cancelled.measure(500.0) == 400.0
+    kept = Cause("CompletedServersKept", {"kept": ["ps-0"]})
+    found_kept = [view(1, cause=kept, deleted=each).cause for each in (None, 200.0)]
+    assert [each and dict(each.args) for each in found_kept] == [{"kept": ["ps-0"]}, {}]
     code = {CODE_ANNOTATION: write_code(Code("3f2a1c90d7be")), "paddock.dev/note": "hello"}
     job = build_manifest()
     job["metadata"] = {"name": "demo", "namespace": "default", "uid": "x", "annotations": code}

@@ -143,7 +143,7 @@ async def look_at_run(history: Kept, run: RunRecord, now: Moment, options: str =
     status = Status(
         attempt=run.attempt,
         phase=Phase.FAILED if run.phase == Phase.FAILED else Phase.NONE,
-        cause=read_cause(run.cause),
+        cause=read_cause(run.told),
     )
     findings = examine_job(job, status, (), printed, now, Surroundings(), options, is_gone=True)
     lines = sum(each.log.lines for each in printed.values())

@@ -13,7 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +158,13 @@ class RunRecord:
         if self.given_up:
             return "TimedOut" if self.given_up == "timeout" else "NotStarted"
         return "Stopped" if self.deleted is not None else self.phase or "Pending"
+
+    @property
+    def told(self) -> Cause | None:
+        """The cause as it is told. Of a job that is gone, without the servers that it kept: they went with it."""
+        if self.cause is None or self.deleted is None:
+            return self.cause
+        return replace(self.cause, args={name: each for name, each in self.cause.args.items() if name != "kept"})
 
     @property
     def identity(self) -> tuple[str, str, str, str]:

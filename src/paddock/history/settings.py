@@ -25,7 +25,8 @@ from paddock.kube.rehearsals import without_random_names
 _SHOWN = {ENVIRONMENT_ANNOTATION: "environment", "paddock.dev/requirements": "requirements"}
 _DIGESTS = "paddock.dev/requirements-digest"
 """See `jobs.labels`. Runs of an earlier version have none."""
-_ADDED = "--add"
+ADDED = "--add"
+"""Of digests, in place of a file: packages by name."""
 _LONGEST_DIGEST = 6
 _LIMIT = "backoffLimit"
 
@@ -65,23 +66,22 @@ def _name(annotations: Mapping[str, str]) -> dict[str, str]:
 
 def _contents(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """What the requirements files of two runs say. A file that only one of them has is told by its name elsewhere."""
-    old, new = (_read_digests(annotations.get(_DIGESTS, "")) for annotations in (before, now))
-    shown = {name for name in (*old, *new) if name == _ADDED or (name in old and name in new)} if old and new else ()
+    old, new = (read_digests(annotations) for annotations in (before, now))
+    shown = {name for name in (*old, *new) if name == ADDED or (name in old and name in new)} if old and new else ()
     return _shorten(old, shown), _shorten(new, shown)
 
 
-def _read_digests(annotation: str) -> dict[str, str]:
-    """Empty for a text that is not of this form: anybody may write an annotation."""
+def read_digests(annotations: Mapping[str, str]) -> dict[str, str]:
+    """Of requirements files, by their names. Empty for a text that is not of this form: anybody may write an
+    annotation."""
     try:
-        return msgspec.json.decode(annotation, type=dict[str, str])
+        return msgspec.json.decode(annotations.get(_DIGESTS, ""), type=dict[str, str])
     except (msgspec.MsgspecError, UnicodeError):
         return {}
 
 
 def _shorten(found: Mapping[str, str], shown: Collection[str]) -> dict[str, str]:
-    return {
-        name: value if name == _ADDED else value[:_LONGEST_DIGEST] for name, value in found.items() if name in shown
-    }
+    return {name: value if name == ADDED else value[:_LONGEST_DIGEST] for name, value in found.items() if name in shown}
 
 
 def _policy(run: RunRecord) -> Mapping[str, Any]:

@@ -646,6 +646,8 @@ class RankFailed(Failure):
 class ServerEnded(Failure):
     """A parameter server ended before the workers: their training since then is lost."""
 
+    untrained: bool = field(default=False, kw_only=True)  # no worker had begun
+
 
 class SilentFailed(Cause):
     """No rank printed for longer than the annotation `paddock.dev/silent` allows."""

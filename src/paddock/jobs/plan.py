@@ -111,7 +111,9 @@ def _judge_deaths(facts: Facts) -> Verdict | Wait | None:
     early = success.early_servers(job, facts.gang, ending.first_noticed(status, facts.now))
     deaths = read_deaths(job, facts.gang, early, facts.gone, whole=facts.whole, seen=ending.recall(status, facts.now))
     wait = ending.plan_wait(job, status, facts.gang, deaths, facts.now, facts.settings)
-    verdict = restart.plan_restart(job, status, deaths, facts.losses)
+    verdict = restart.plan_restart(
+        job, status, deaths, facts.losses, untrained=not facts.gone and not success.has_trained(job, facts.gang)
+    )
     planned = wait or one_pod.plan_alone(job, status, verdict, [death.rank for death in deaths], facts.gang)
     if not isinstance(planned, Verdict) or planned.phase.terminal:
         return planned

@@ -4,7 +4,8 @@ Folded and counted are: what launchers and libraries print of themselves (`chatt
 last (`bars`), and a traceback that was printed before (`tracebacks`), also where a launcher prints the end of a log
 again. A line with an error (`complaints`) is always shown, and so is the third line by which a library says that it
 waits for the same (`waiting`). Every line is decided when it comes; held back are only
-states of bars, and lines that repeat a traceback so far. Log files keep all.
+states of bars, lines that repeat a traceback so far, and of a parameter server what it prints of its end by SIGTERM
+(`asked_ends`). Log files keep all.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import re
 from collections import Counter, deque
 from collections.abc import Sequence
 
+from paddock.logs.asked_ends import AskedEnd, is_server
 from paddock.logs.bars import Bar, Redrawn, read_bar
-from paddock.logs.chatter import NCCL_INFO, STARTS, Form, match_chatter
+from paddock.logs.chatter import LIBRARY, NCCL_INFO, STARTS, Form, match_chatter
 from paddock.logs.complaints import read_complaint
 from paddock.logs.tracebacks import Trace, Tracebacks, begins_traceback
 from paddock.logs.waiting import OFTEN, Awaited, Waiting, read_waiting
@@ -46,6 +48,7 @@ class Folding:
     def __init__(self, rank: str = "", tracebacks: Tracebacks | None = None) -> None:
         self.folded: Counter[str] = Counter()
         self._rank = rank
+        self._asked_end = AskedEnd() if is_server(rank) else None
         self._tracebacks = Tracebacks() if tracebacks is None else tracebacks
         self._block: Form | None = None
         self._left = 0
@@ -63,6 +66,13 @@ class Folding:
 
     def feed(self, lines: list[str]) -> list[str]:
         """The lines to show now."""
+        if self._asked_end is not None:
+            lines = self._asked_end.feed(lines)
+            self.folded[LIBRARY] += self._asked_end.dropped
+            self._asked_end.dropped = 0
+        return self._fold(lines)
+
+    def _fold(self, lines: list[str]) -> list[str]:
         if not self._is_inside and not _may_matter(lines):  # a script may print a gigabyte
             self._recent.extend(lines[-_RECENT:])
             return lines
@@ -81,7 +91,7 @@ class Folding:
 
     def end(self) -> list[str]:
         """The lines that were held back, at the end of the log: among them the last states of incomplete bars."""
-        shown: list[str] = []
+        shown = self._fold(self._asked_end.end()) if self._asked_end is not None else []
         self._close(shown)
         shown += [bar.text for bar in self._bars.values()]
         self._bars = {}

@@ -6,10 +6,11 @@ unknown, and unknown is no difference of its own: it is a `–` in a row in whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from paddock.history.records import RunRecord
+from paddock.history.settings import ADDED, read_digests
 from paddock.history.surroundings import (
     PYTHON,
     Packages,
@@ -25,7 +26,6 @@ from paddock.words.phrases import Phrase, counted, phrase, render
 NOTHING = "–"
 MOST_PACKAGES = 200
 """Rows of packages that differ; two environments may have nothing in common."""
-_REQUIREMENTS = "paddock.dev/requirements-digest"
 
 Row = tuple[Phrase, list[str]]
 """A title, and the value of each run."""
@@ -47,8 +47,18 @@ def _tell_code(code: Code | None, change: str, language: str) -> str:
     return render(phrase("{code}; differs: {change}", code=known, change=change), language) if change else known
 
 
-def list_requirements(runs: Sequence[RunRecord]) -> list[str]:
-    return [run.annotations.get(_REQUIREMENTS, "") for run in runs]
+def list_requirements(runs: Sequence[RunRecord], language: str) -> list[str]:
+    """The files of each by name, and packages of --add; those behind the first run that has recorded them tell which
+    files say something else."""
+    known = [read_digests(run.annotations) for run in runs]
+    first = next(filter(None, known), {})
+    return [_tell_files(first, each, language) if each else NOTHING for each in known]
+
+
+def _tell_files(first: Mapping[str, str], files: Mapping[str, str], language: str) -> str:
+    named = ", ".join(f"{name} {value}" if name == ADDED else name for name, value in files.items())
+    differing = ", ".join(name for name, value in files.items() if name != ADDED and first.get(name, value) != value)
+    return render(phrase("{code}; differs: {change}", code=named, change=differing), language) if differing else named
 
 
 def list_datasets(runs: Sequence[Surroundings]) -> Iterator[Row]:
@@ -89,7 +99,7 @@ def list_differing(
     rows: list[Row] = [
         (phrase("Directory"), [write_path(run.directory) or NOTHING for run in runs]),
         (phrase("Code"), list_code(runs, language)),
-        (phrase("Requirements"), [each or NOTHING for each in list_requirements(runs)]),
+        (phrase("Requirements"), list_requirements(runs, language)),
         *list_datasets(surroundings),
         (phrase("Machine"), list_machines(surroundings)),
     ]
@@ -121,13 +131,11 @@ def compare_packages(runs: Sequence[Surroundings], read: ReadPackages) -> Packag
     """Of each role of which at least two runs have their packages."""
     roles = dict.fromkeys(role for run in runs for role in run.packages)
     found = dict[str, list[PackageRow]]()
-    unknown = set[int]()
+    unknown = {place for place, run in enumerate(runs) if not run.packages}
     for role in roles:
         sets = [read(run.packages[role]) if role in run.packages else None for run in runs]
-        unknown |= {place for place, each in enumerate(sets) if each is None}
+        unknown |= {place for place, each in enumerate(sets) if each is None and role in runs[place].packages}
         found[role] = list(_compare_role(role, sets))
-    if not roles:
-        unknown = set(range(len(runs)))
     told = {tuple((row.name, row.versions) for row in rows) for rows in found.values()}
     if len(told) == 1:  # the roles differ alike: once is enough
         found = {role: [PackageRow("", row.name, row.versions) for row in rows] for role, rows in [*found.items()][:1]}

@@ -52,8 +52,6 @@ class RunView:
     ended: Moment | None
     attempts: int
     restarts: int
-    is_deleted: bool = False
-    """The object is gone."""
     code: Code | None = None
     environment: str = ""
     """The name of its Environment, else of its requirements file, else its image."""
@@ -83,12 +81,11 @@ class RunView:
 
 def view_run(record: RunRecord, note: Note) -> RunView:
     """The row of a run. `note`: the one that counts (`history.note_files.choose_note`)."""
-    cause = record.cause
+    cause = record.told
     return RunView(
         record.api_version, record.kind, record.namespace, record.name, record.uid, record.run, record.outcome,
         CauseRecord(cause.reason, dict(cause.args), cause.since) if cause else None,
         record.over or bool(record.given_up), record.created, record.ended, len(record.attempts) or 1, record.restarts,
-        record.deleted is not None,
         read_code(record.annotations.get(CODE_ANNOTATION, "")), name_environment(record.annotations, record.spec),
         note, read_owner(record.annotations), record.metrics, record,
     )  # fmt: skip

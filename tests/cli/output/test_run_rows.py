@@ -125,6 +125,12 @@ def test_rows_are_sorted_by_what_a_program_was_asked_for_and_by_what_it_found() 
         sort_rows(rows, "val_ac", 160.0)
 
 
+KEPT = replace(
+    FAILED, phase="Completed",
+    cause=Cause("CompletedServersKept", {"succeeded": 2, "kept": ["ps-0"], "policy": "Never"}),
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("run", "said"),
     [
@@ -140,6 +146,12 @@ def test_rows_are_sorted_by_what_a_program_was_asked_for_and_by_what_it_found() 
             replace(RUN, phase="Suspended", given_up="timeout", ended=130.0),
             "demo run 2: Suspended after 30s (--timeout)",
         ),
+        (
+            KEPT,
+            "demo run 2: Completed in 12s: 2 ranks succeeded; cleanPodPolicy Never keeps ps-0, which still runs; "
+            "delete the job to end it",
+        ),
+        (replace(KEPT, deleted=500.0), "demo run 2: Completed in 12s: 2 ranks succeeded"),
     ],
 )
 def test_the_last_line_says_how_it_ended(run: RunRecord, said: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from paddock.console.charts.curves import Chart, RankAttempt, build_chart, choose_axis
@@ -53,7 +55,7 @@ STEPS = ["Epoch {e} step 10/20 loss 0.5 acc 0.4", "Epoch {e} step 20/20 loss 0.4
 ALL, SUMMED = [10, 20, 30, 40, 50, 60], [10, 20, 20, 30, 40, 40, 50, 60, 60]
 BAR, ENDS = [10, 40, 40, 50, 80, 80, 90, 120, 120], [40, 80, 120]
 SUMS = "Epoch {e}/3 train loss 0.45 acc 0.5 val acc 0.45"
-POINTS: list[tuple[str, list[str], str, dict[str, list[float]]]] = [
+POINTS: list[tuple[str, list[str], str, Mapping[str, Sequence[float]]]] = [
     ("steps and a line that sums up", epochs(*STEPS, SUMS), "step",
      {"loss": SUMMED, "accuracy": SUMMED, "val_accuracy": [20, 40, 60]}),
     ("two lines that sum up", epochs(*STEPS, "Epoch {e} train loss: 0.5", "Epoch {e} val loss: 0.5"), "step",

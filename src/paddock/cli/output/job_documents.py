@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddock.app.history import read_cause
 from paddock.history.records import RunRecord
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.sentences.explain import explain
@@ -40,7 +41,7 @@ def build_job(stored: StoredJob, cause: CauseRecord | None, language: str) -> di
 
 def build_run(run: RunRecord, language: str) -> dict[str, Any]:
     """The same of the run of a job that is gone."""
-    cause = CauseRecord(run.cause.reason, dict(run.cause.args), run.cause.since) if run.cause else None
+    cause = read_cause(run.told)
     return {
         "apiVersion": run.api_version,
         "kind": run.kind,

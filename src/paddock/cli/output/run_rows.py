@@ -176,7 +176,7 @@ def explain_cause(cause: Cause | None, language: str = "en") -> str:
 def explain_end(run: RunRecord, language: str = "en") -> str:
     """`demo run 3: Failed after 12s: worker-0 ended with exit code 3`."""
     took = format_duration((run.ended or run.created) - run.created)
-    why = explain_cause(run.cause, language)
+    why = explain_cause(run.told, language)
     for word in ("completed", "failed", "已完成", "失败"):  # the sentence already begins with it
         why = why.removeprefix(word).lstrip(":：;； ")
     names: dict[str, Phrase] = {
@@ -224,7 +224,7 @@ def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], languag
         "started": format_time(run.created),
         "ended": None if run.ended is None else format_time(run.ended),
         "outcome": run.outcome,
-        "cause": _document_of(run.cause, language),
+        "cause": _document_of(run.told, language),
         "restarts": run.restarts,
         "attempts": [
             {

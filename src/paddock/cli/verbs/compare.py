@@ -164,7 +164,7 @@ def list_facts(
     rows: list[tuple[Phrase, list[str]]] = [
         (phrase("Directory"), [format_path(run.directory) for run in runs]),
         (phrase("Code"), list_code(runs, language)),
-        (phrase("Requirements"), list_requirements(runs)),
+        (phrase("Requirements"), list_requirements(runs, language)),
         *list_package_texts(surroundings, read, language),
         *list_datasets(surroundings),
         (phrase("Machine"), list_machines(surroundings)),

@@ -135,8 +135,8 @@ def _build_job(run: Run, lane: int) -> Mapping[str, Any]:
         "lane": lane,
         "address": f"{address}/runs" if wanted.number else address,
         "kind": wanted.resource.kind,
-        "gone": run.stored is None and not wanted.number,
-        "deleted": bool(wanted.number) and run.view is not None and run.view.is_deleted,
+        "gone": run.is_gone and not wanted.number,
+        "deleted": run.is_gone and bool(wanted.number),
     }
 
 

@@ -60,6 +60,8 @@ class Run:
     found: Collected
     """Of its rank 0, by attempt."""
     is_over: bool
+    is_gone: bool
+    """No job of its name exists."""
 
     @property
     def logs(self) -> Mapping[RankAttempt, LogNumbers]:
@@ -100,6 +102,7 @@ async def read_run(page: PageContext, wanted: Wanted, label: str) -> Run:
     view = await _find_view(page, wanted, uid_of(job) if job else "")
     if wanted.number and view is None:
         raise Missing(phrase("no run {run} of {job} is kept", run=wanted.number, job=wanted.name))
+    is_gone = job is None
     if wanted.number:
         job = None
     source = page.backend.logs(page.identity) if page.backend.logs else None
@@ -111,7 +114,7 @@ async def read_run(page: PageContext, wanted: Wanted, label: str) -> Run:
         raise Missing(phrase("there is no job {name} in {namespace}", name=wanted.name, namespace=wanted.namespace))
     found = await asyncio.to_thread(_collect, source, kept) if source and kept else Collected({}, 0, 0)
     stored = read_stored(wanted.resource, job) if job else None
-    return Run(wanted, label, _join(view, stored), stored, found, kept is None or kept.over)
+    return Run(wanted, label, _join(view, stored), stored, found, kept is None or kept.over, is_gone)
 
 
 async def _find_view(page: PageContext, wanted: Wanted, uid: str) -> RunView | None:

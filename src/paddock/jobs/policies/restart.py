@@ -30,8 +30,10 @@ from paddock.kube.times import Moment
 _RETRYABLE = 128
 
 
-def plan_restart(job: Job, status: Status, deaths: Collection[Death], losses: Losses) -> Verdict | None:
-    """None if no rank failed."""
+def plan_restart(
+    job: Job, status: Status, deaths: Collection[Death], losses: Losses, *, untrained: bool = False
+) -> Verdict | None:
+    """None if no rank failed. `untrained`: no rank that trains has begun."""
     first = find_root_cause(deaths)
     if not first:
         return None
@@ -45,8 +47,9 @@ def plan_restart(job: Job, status: Status, deaths: Collection[Death], losses: Lo
         return _plan_loss(root, ranks, status, losses)
     how = tell_end(root)
     if not _retries(job, root):
-        end = causes.ServerEnded if root.server else causes.RankFailed
-        return plan_failure(end(ranks, **how))
+        if root.server:
+            return plan_failure(causes.ServerEnded(ranks, untrained=untrained, **how))
+        return plan_failure(causes.RankFailed(ranks, **how))
     limit = job.policies.backoff_limit
     if limit is not None and status.restarts >= limit:
         return plan_failure(causes.BackoffLimitExceeded(ranks, limit=limit, **how))

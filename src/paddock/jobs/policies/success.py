@@ -70,6 +70,15 @@ def early_servers(job: Job, pods: Sequence[Pod], first_noticed: Moment | None = 
     return tuple(pod for pod in ended if _is_before(pod, done, first_noticed, serving))
 
 
+def has_trained(job: Job, pods: Sequence[Pod]) -> bool:
+    """Whether a rank that does not serve may have begun its program."""
+    serving = _beside(job, serves=True)
+    return any(
+        pod.rank not in serving and (pod.ended or pod.phase is PodPhase.RUNNING or bool(pod.unready) or pod.renewal > 0)
+        for pod in pods
+    )
+
+
 def plan_success(
     job: Job, pods: Sequence[Pod], missing: Collection[Rank], first_noticed: Moment | None = None
 ) -> Verdict | None:

@@ -101,6 +101,8 @@ def _all_completed(args: Args) -> Phrase:
 
 def _servers_kept(args: Args) -> Phrase:
     said = _all_completed(args)
+    if not args.get("kept"):  # as a record tells it of a job that is gone
+        return said
     return counted(
         "{said}; cleanPodPolicy {policy} keeps {kept}, which still runs; delete the job to end it",
         "{said}; cleanPodPolicy {policy} keeps {kept}, which still run; delete the job to end them",

@@ -104,7 +104,7 @@ def explain_rank_failed(args: Args) -> Phrase:
 
 def explain_server_ended(args: Args) -> Phrase:
     said = _failure(args) if _error(args) else phrase("failed: {failure}", failure=_failure(args))
-    if not args.get("message"):
+    if not args.get("message") and not args.get("untrained"):
         said = phrase("{said}, and what they learned since is lost", said=said)
     return _with_remedy(args, said)
 
