@@ -40,11 +40,7 @@ def test_a_long_log_is_read_in_a_few_blocks_from_its_first_to_its_last_line() ->
     assert (found.last, found.step) == (10_000.0 - 199_999, 199_999)
 
 
-<<<<<<< HEAD
 _FALLS = "{said}epoch 1 loss 0.5\n{said}epoch 2 loss 0.25\n{said}epoch 3 loss 0.125\n"
-=======
-_FALLS = "".join(f"{{said}}epoch {epoch} loss {2**-epoch}\n" for epoch in (1, 2, 3))
->>>>>>> h/numbers
 _IN_TURN = "".join(f"[rank {rank}] epoch {epoch} loss {rank + 1 / epoch}\n" for epoch in (1, 2) for rank in (1, 0))
 
 
