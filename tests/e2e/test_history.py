@@ -50,11 +50,8 @@ def test_two_projects_with_one_name_of_a_script_keep_their_own_runs(shared: Clus
     (homes["right"] / "fitting.py").write_text("import sys\nsys.exit(len(sys.argv) - 1)\n")
     failed = run("right", "--lr")
     assert failed.code == 1
-    assert "since run 1, which completed: code: fitting.py; command: + --lr" in failed.said, str(failed)
-    assert (
-        "since run 1, which completed: code: fitting.py; command: + --lr"
-        in shared.paddock("explain", "right-fitting").lines
-    )
+    assert "since run 1, which completed: code: fitting.py; + lr" in failed.said, str(failed)
+    assert "since run 1, which completed: code: fitting.py; + lr" in shared.paddock("explain", "right-fitting").lines
     named = shared.paddock("run", "--name", "fitting", "--workdir", str(homes["right"]), "--", "python3", "fitting.py")
     assert f"replacing PaddleJob fitting of {homes['left']}, Completed" in named.err
     runs = json.loads(shared.paddock("history", "fitting", "-o", "json").out)
@@ -89,7 +86,7 @@ def test_a_failure_tells_which_packages_and_datasets_the_run_before_had_not(shar
     (site / "peft-0.14.0.dist-info").mkdir()
     failed = run("--lr", data=("--data", "packed-words:/data"))
     packages = "packages: torch 2.5.0 → 2.6.0, + peft 0.14.0"
-    said = f"since run 1, which completed: {packages}; dataset packed-words: + {data.as_uri()}; command: + --lr"
+    said = f"since run 1, which completed: {packages}; dataset packed-words: + {data.as_uri()}; + lr"
     assert failed.code == 1 and said in failed.said, str(failed)
     one, two = json.loads(shared.paddock("compare", "packed", "-o", "json").out)["runs"]
     assert one["packages"]["worker"]["torch"] == "2.5.0" and two["packages"]["worker"]["peft"] == "0.14.0"
@@ -106,7 +103,7 @@ def test_what_an_interrupted_job_printed_is_kept(cluster: Cluster) -> None:
     run.until_it_prints("here")
     run.interrupt()
     ended = run.end()
-    assert ended.code == 130 and "what it printed is kept: paddock logs stopped\n" in ended.err, str(ended)
+    assert ended.code == 130 and "what it printed: `paddock logs stopped`\n" in ended.err, str(ended)
     assert cluster.paddock("logs", "stopped").out == "here\n"
     waited = cluster.paddock("wait", "stopped")
     assert waited.code == 1 and "stopped run 1: Stopped after " in waited.out

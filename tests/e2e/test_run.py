@@ -26,8 +26,10 @@ def test_a_completed_job_exits_0_and_says_so_in_its_last_lines(shared: Cluster) 
 @pytest.mark.slow
 def test_a_job_that_runs_loads_nothing_of_those_that_wait_or_fail(shared: Cluster) -> None:
     """Until the job is created `paddock run` does little but import."""
-    late = ("paddock.cli.follow.failure", "paddock.cli.submit.why_not", "paddock.history", "paddock.jobs.causes",
-            "paddock.kube.regex", "paddock.node.scheduler", "paddock.operator", "cryptography", "uvloop")  # fmt: skip
+    late = (
+        "paddock.cli.follow.failure", "paddock.cli.submit.why_not", "paddock.history.records", "paddock.jobs.causes",
+        "paddock.kube.regex", "paddock.node.scheduler", "paddock.operator", "cryptography", "uvloop",
+    )  # fmt: skip
     words = ["run", shared.write(build_light_job("quick", "echo done"))]
     ended = shared.python(
         "import sys\nfrom paddock.cli.main import run\n"

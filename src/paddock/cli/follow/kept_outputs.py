@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from paddock.app.home import Home
 from paddock.app.outputs import RunDirectory, WrittenFiles, read_jobs, read_runs
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.output.local_paths import format_path
-from paddock.history.records import RunRecord, find_runs
 from paddock.kube.nearness import nearest
 from paddock.kube.quantities import format_bytes
 from paddock.words.phrases import NOTHING, Names, Phrase, counted, phrase
+
+if TYPE_CHECKING:
+    from paddock.history.records import RunRecord
 
 
 def find_outputs(place: Home, namespace: str, word: str, number: int | None) -> tuple[RunRecord | None, RunDirectory]:
     """A run of the job that `word` names (`train`, `paddlejob/train`), as `choose_run` chooses it. Raises `UserError`
     for a job of which nothing is kept."""
+    from paddock.history.records import find_runs  # late: the end of a run explains what it wrote, and reads no record
+
     name = word.rpartition("/")[2]
     records = find_runs(place.history, namespace, name)
     directories = read_runs(place.outputs, namespace, name)

@@ -95,8 +95,8 @@ def read_request(
     launch = find_main(read_typed(words))
     program = launch.program
     requirements = options.requirements_path
-    beside = None if requirements else find_beside(program.script, directory)
-    taken = beside if local and options.requirements is None and options.image is None else None
+    beside = find_beside(program.script, directory) if options.requirements is None else None
+    taken = beside if local and options.image is None else None
     refused = explain_refused(taken) if taken else None
     taken = None if refused else taken
     own_environment = requirements or taken or not local
