@@ -121,7 +121,7 @@ def test_the_same_in_chinese() -> None:
     cause = plan_why_not(job_of(GPU_JOB), [], [node()], [], NOW)
     assert cause is not None
     line = build_answer(Answer(job_of(GPU_JOB), waits=[cause]), "001-4.yaml", "zh")[0]
-    assert "1 个节点没有足够的空闲 GPU（需要 4；没有空闲）" in line
+    assert "1 个节点没有足够的空闲 GPU（需要 4，目前没有空闲）" in line
     assert "个节点没有标签 accelerator=nvidia-tesla-p100" in line
 
 
