@@ -136,7 +136,7 @@ def test_of_a_torchrun_the_end_of_its_process_is_the_cause(
     ended = cluster.paddock("run", *words, seconds=300)
     assert ended.code == 1, str(ended)
     cause = f"master-0 failed: {error}"
-    assert cause in ended.said[-2], str(ended)
+    assert cause in ended.err, str(ended)
     assert len(re.findall(r"uses gloo in place of nccl", ended.out + ended.err)) == 1
     assert cause in cluster.paddock("get").out
     assert cause in cluster.paddock("history", "fails").out

@@ -29,7 +29,7 @@ def test_a_failed_rank_fails_the_job_and_is_named(cluster: Cluster) -> None:
     ended = cluster.paddock("run", cluster.write(job), seconds=200)
     assert ended.code == 1, str(ended)
     assert "worker-1 │ I give up" in ended.out
-    assert "worker-1 ended with exit code 3" in ended.said[-2]
+    assert "worker-1 ended with exit code 3" in ended.err
 
 
 def test_a_restarted_job_goes_on_from_its_checkpoint(cluster: Cluster) -> None:
@@ -52,9 +52,9 @@ def test_a_killed_rank_fails_the_job_and_is_named_with_its_signal(cluster: Clust
     cluster.kill_program(cluster.pods("struck")[rank], "train.py")
     ended = run.end()
     assert ended.code == 1, str(ended)
-    assert f"{rank} was killed by signal 9 (exit code 137)" in ended.said[-2]
+    assert f"{rank} was killed by signal 9 (exit code 137)" in ended.err
     if rank == "ps-1":
-        assert "what they learned since is lost" in ended.said[-2]
+        assert "what they learned since is lost" in ended.err
 
 
 def test_training_does_not_notice_that_the_cluster_was_killed(cluster: Cluster) -> None:
