@@ -1,6 +1,6 @@
 """Containers of Paddock's that run before the one that trains, in its image and as its user. Pure.
 
-`jobs.objects.outputs` makes the directories of a run in a claim, `jobs.servers_first` waits for parameter
+`jobs.objects.outputs` makes the directories of a run in a claim, `jobs.frameworks.paddle_servers` waits for parameter
 servers.
 """
 

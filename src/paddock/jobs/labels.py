@@ -83,7 +83,7 @@ OUTPUTS_CONTAINER = "paddock-outputs"
 """The container that comes first in a pod of such a job; with a number behind it where the template has that name."""
 SERVERS_FIRST_ANNOTATION = "paddock.dev/servers-first"
 """`"true"`: workers and heter ranks start their program when each parameter server answers at its port
-(`jobs.servers_first`)."""
+(`jobs.frameworks.paddle_servers`)."""
 SERVERS_CONTAINER = "paddock-servers"
 """The container that waits for them, the last of a pod's init containers; named as that of the outputs."""
 REQUIREMENTS_ANNOTATION = "paddock.dev/requirements"

@@ -249,6 +249,8 @@ def test_the_file_that_init_writes_is_the_job_that_run_makes(
     direct = yaml.safe_load(capfd.readouterr().out)
     assert call("run", "--print", "job.yaml") == 0
     written = yaml.safe_load(capfd.readouterr().out)
+    assert call("run", "--print", "job.yaml", "--", "one argument, of blanks") == 0, "it is for the file's program"
+    assert "one argument, of blanks" in capfd.readouterr().out
     if "worker" in direct["spec"]:  # a file may be sent to a cluster, where `run` says so too (decision 85)
         direct["spec"]["runPolicy"]["cleanPodPolicy"] = "Running"
     assert written["spec"] == direct["spec"]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from paddock.app.home import HomeError, explain_full_disk, read_home
 from paddock.app.launch import StartError, StopError
-from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.language import localized, readers_language, say
 from paddock.kube.errors import AlreadyExists, ApiError, BadRequest, Invalid, NotFound
 from paddock.words.os_errors import explain_unreadable, is_of_output
-from paddock.words.phrases import Phrase, phrase, render
+from paddock.words.phrases import Phrase, phrase
 
 if TYPE_CHECKING:
     from paddock.client.errors import Said
@@ -54,7 +54,7 @@ def explain_error(error: Exception) -> Explained | None:
 
     if isinstance(error, _MessageError):
         language = readers_language()
-        lines = [each if isinstance(each, str) else render(each, language) for each in error.said]
+        lines = [say(each, language) for each in error.said]
         code = 2 if isinstance(error, UserError) else 3 if isinstance(error, NotFollowed) else 1
         return Explained("\n".join(lines), code)
     if isinstance(error, ConfigError):

@@ -12,6 +12,7 @@ import os
 import shlex
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -308,7 +309,8 @@ def explain_started(started: launch.Started, home: Home) -> list[Phrase]:
         said = phrase("{said}; `{command}` opens its console", said=said, command="paddock console")
     if running.sandbox != UNSANDBOXED or home.rights_told.exists():
         return [said]
-    home.rights_told.touch(mode=0o600)
+    with suppress(OSError):  # a full disk: it is said once more
+        home.rights_told.touch(mode=0o600)
     rights = phrase("programs run as you and may do all that you may: `paddock up --help` says what that means")
     if running.problem:
         rights = phrase(

@@ -43,11 +43,7 @@ def build_run(run: RunRecord, language: str) -> dict[str, Any]:
     """The same of the run of a job that is gone."""
     cause = read_cause(run.told)
     return {
-        "apiVersion": run.api_version,
-        "kind": run.kind,
-        "namespace": run.namespace,
-        "name": run.name,
-        "uid": run.uid,
+        **identify_run(run),
         "phase": run.outcome,
         "attempt": run.attempt,
         "restarts": run.restarts,
@@ -56,6 +52,17 @@ def build_run(run: RunRecord, language: str) -> dict[str, Any]:
         "finished": write_moment(run.ended),
         "cause": write_cause(cause, language),
         "next": [],
+    }
+
+
+def identify_run(run: RunRecord) -> dict[str, Any]:
+    """Whose run it is."""
+    return {
+        "apiVersion": run.api_version,
+        "kind": run.kind,
+        "namespace": run.namespace,
+        "name": run.name,
+        "uid": run.uid,
     }
 
 

@@ -27,6 +27,13 @@ def language_of(environ: Mapping[str, str]) -> str:
     return next((known for each in wanted for known in ("zh", "en") if each.startswith(known)), "en")
 
 
+def say(said: Phrase | str, language: str) -> str:
+    """A phrase in a language; a text as it is: it may be a name, which the catalogue has as a word."""
+    from paddock.words.phrases import render
+
+    return said if isinstance(said, str) else render(said, language)
+
+
 def localized(said: Phrase) -> str:
     """The phrase in the reader's language, for callers that need a string (click's errors)."""
     from paddock.words.phrases import render

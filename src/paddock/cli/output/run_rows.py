@@ -11,6 +11,7 @@ import msgspec
 
 from paddock.app.history import list_sizes, read_cause
 from paddock.cli.output.display import tell_cancelled
+from paddock.cli.output.job_documents import identify_run, write_moment
 from paddock.cli.output.local_paths import format_path
 from paddock.cli.output.local_times import format_apart, format_local_time
 from paddock.history.changes import shorten
@@ -214,15 +215,11 @@ def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], languag
         return format_time(begun) if seconds[int(begun)] == 1 else format_micro_time(begun)
 
     return {
-        "apiVersion": run.api_version,
-        "kind": run.kind,
-        "namespace": run.namespace,
-        "name": run.name,
-        "uid": run.uid,
+        **identify_run(run),
         "run": run.run,
         "directory": run.directory,
         "started": format_time(run.created),
-        "ended": None if run.ended is None else format_time(run.ended),
+        "ended": write_moment(run.ended),
         "outcome": run.outcome,
         "cause": _document_of(run.told, language),
         "restarts": run.restarts,

@@ -19,7 +19,7 @@ from paddock.app.submitted.prepare import leave_out_lacking, record_code
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.kinds import name_for_kubectl
 from paddock.cli.cluster.places import ClusterChoice
-from paddock.cli.output.language import readers_language
+from paddock.cli.output.language import readers_language, say
 from paddock.cli.output.local_paths import format_path
 from paddock.cli.submit.job_datasets import check_datasets, fetch_kept
 from paddock.cli.submit.mount_paths import find_unmountable
@@ -58,7 +58,7 @@ from paddock.submission.room import (
 from paddock.submission.same_name import explain_taken, find_other_directory
 from paddock.views.flags import Flags
 from paddock.views.stored import StoredJob
-from paddock.words.phrases import Phrase, phrase, render
+from paddock.words.phrases import Phrase, phrase
 from paddock.words.unhonoured import explain_unhonoured
 
 if TYPE_CHECKING:
@@ -389,7 +389,7 @@ async def _ask_server(submission: Submission) -> list[Refusal]:
 def refuse_by_server(each: Checked, error: ApiError, flags: Flags) -> Refusal:
     """What a server refuses a document for. Pure."""
     why = explain_refused(each, error, flags)
-    said = why if isinstance(why, str) else render(why, readers_language())
+    said = say(why, readers_language())
     return Refusal(each, why, f"{each.file}:{each.document.line}: {said}")
 
 

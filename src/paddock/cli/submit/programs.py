@@ -17,11 +17,11 @@ from paddock.cli.cluster.places import ClusterChoice
 from paddock.cli.submit.directory_map import MOUNT
 from paddock.cli.submit.script.files import explain_differences
 from paddock.cli.submit.script.sources import read_file
+from paddock.jobs.frameworks.paddle_servers import SECONDS, can_wait
 from paddock.jobs.frameworks.python_source import START
 from paddock.jobs.labels import SERVERS_FIRST_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Role, Settings
 from paddock.jobs.objects.pods import build_pod, main_container
-from paddock.jobs.servers_first import SECONDS, can_wait
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
 from paddock.kube.printable import show_line

@@ -19,6 +19,7 @@ from paddock.build import BUILD
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.job_documents import write_cause
+from paddock.cli.output.language import say
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import stdout
 from paddock.cli.submit.checks import Refusal, Submission, find_refusals
@@ -112,7 +113,7 @@ def build_document(
     """What `-o json` has: whether all would start now, each job, the lines of the text. `others`: objects of the file
     that are no jobs and would be refused. Pure."""
     jobs = [_write_answer(each, language) for each in answers]
-    refused = [{"object": each.each.label, "why": _write(each.why, language)} for each in others]
+    refused = [{"object": each.each.label, "why": say(each.why, language)} for each in others]
     starts = bool(jobs) and not refused and all(each["starts"] for each in jobs)
     return {"starts": starts, "jobs": jobs, "refused": refused, "text": list(lines)}
 
@@ -123,15 +124,11 @@ def _write_answer(answer: Answer, language: str) -> dict[str, Any]:
         "namespace": answer.job.key.namespace,
         "name": answer.job.key.name,
         "starts": not answer.refused and not answer.waits,
-        "refused": [_write(why, language) for why in answer.refused],
+        "refused": [say(why, language) for why in answer.refused],
         "waits": [write_cause(each, language) for each in answer.waits],
         "lacking": list(answer.lacking),
         "unseen": None if answer.unseen is None else render(answer.unseen, language),
     }
-
-
-def _write(said: str | Phrase, language: str) -> str:
-    return said if isinstance(said, str) else render(said, language)
 
 
 async def _fetch_answer(

@@ -19,13 +19,13 @@ from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.session import home, run
 from paddock.cli.cluster.uses import fetch_all_needs
 from paddock.cli.output.freed import explain_elsewhere, explain_freed, explain_uv_cache
-from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.language import localized, readers_language, say
 from paddock.cli.output.questions import ask
 from paddock.cli.output.streams import print_line, print_notice, write_json
 from paddock.cli.output.terminal import print_table, stdout
 from paddock.cli.verb import Verb
 from paddock.kube.quantities import format_bytes
-from paddock.words.phrases import Phrase, counted, phrase, render
+from paddock.words.phrases import Phrase, counted, phrase
 
 _MOST_HELD = 10
 """That are named; `-o json` has all."""
@@ -115,7 +115,7 @@ class Cleaning:
             "inOtherLinksBytes": freed.elsewhere,
             "things": [
                 {
-                    "sort": each.sort, "name": render(each.name, language), "paths": list(map(str, each.paths)),
+                    "sort": each.sort, "name": say(each.name, language), "paths": list(map(str, each.paths)),
                     "bytes": each.weight.frees, "inOtherLinksBytes": each.weight.elsewhere,
                     "lost": localized(SORTS[each.sort]), "removed": each in self.removed,
                     "problem": stays.get(id(each)),
@@ -123,7 +123,7 @@ class Cleaning:
                 for each in self.things
             ],
             "kept": [
-                {"sort": each.sort, "name": render(each.name, language), "why": localized(each.why)}
+                {"sort": each.sort, "name": say(each.name, language), "why": localized(each.why)}
                 for each in self.held
             ],
         }  # fmt: skip
@@ -170,7 +170,7 @@ def build_rows(things: Sequence[Thing]) -> Iterator[list[str]]:
     language = readers_language()
     weighed = [(list(SORTS).index(each.sort), -each.weight.frees, each) for each in things]
     for _, size, each in sorted(weighed, key=lambda row: row[:2]):
-        yield [each.sort, render(each.name, language), format_bytes(-size)]
+        yield [each.sort, say(each.name, language), format_bytes(-size)]
 
 
 def _confirm(cleaning: Cleaning, *, yes: bool) -> None:

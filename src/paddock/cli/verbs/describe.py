@@ -20,7 +20,7 @@ from paddock.cli.cluster.session import run_with_client
 from paddock.cli.follow.doubt import fetch_doubt
 from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.job_documents import build_job, write_moment
-from paddock.cli.output.language import readers_language
+from paddock.cli.output.language import readers_language, say
 from paddock.cli.output.local_times import format_local_time, localize_times
 from paddock.cli.output.rows import build_pod_cells, build_pod_table
 from paddock.cli.output.streams import print_line, write_json
@@ -112,7 +112,7 @@ def command(job: str, output: str, namespace: str) -> None:
     for line in build_description(found.job, found.place, language, found.rooms):
         stdout().print(line)
     for label, said in found.remarks:
-        stdout().print(_label(label, language) + localize_times(_say(said, language)))
+        stdout().print(_label(label, language) + localize_times(say(said, language)))
     _print_pods(found.pods, language, found.rooms)
     _print_events(found.events, language)
 
@@ -125,14 +125,14 @@ def build_document(found: Description, language: str) -> dict[str, Any]:
     facts = [*list_facts(stored, found.place, language, found.rooms), *found.remarks]
     return {
         **build_job(stored, found.rooms.add(status.cause, stored.resource, stored.manifest), language),
-        "facts": [{"about": _say(label), "text": _say(said, language)} for label, said in facts],
+        "facts": [{"about": say(label, "en"), "text": say(said, language)} for label, said in facts],
         "progress": msgspec.to_builtins(status.progress),
         "roles": {name: msgspec.to_builtins(counts) for name, counts in status.roles.items()},
         "pods": [
             {
                 "name": row.name, "ready": row.ready, "containers": row.containers, "status": row.state,
                 "restarts": row.restarts, "created": write_moment(row.created), "ip": row.address or None,
-                "node": row.node or None, "gpus": None if row.gpus is None else _say(row.gpus, language),
+                "node": row.node or None, "gpus": None if row.gpus is None else say(row.gpus, language),
                 "why": build_pod_cells(row, time.time(), language)[-1],
             }
             for row in rows
@@ -145,10 +145,6 @@ def build_document(found: Description, language: str) -> dict[str, Any]:
             for event in _sort_events(found.events)
         ],
     }  # fmt: skip
-
-
-def _say(said: Phrase | str, language: str = "en") -> str:
-    return said if isinstance(said, str) else render(said, language)
 
 
 async def _fetch_events(client: Client, job: StoredJob) -> list[Manifest] | None:
@@ -207,7 +203,7 @@ def list_facts(
     else:
         facts = [*_list_facts(job, stored, place, language, rooms).items()]
         facts += [(phrase("Role"), each) for each in _roles(job, stored.shown_status)]
-    return [(name, text) for name, said in facts if (text := _say(said, language))]
+    return [(name, text) for name, said in facts if (text := say(said, language))]
 
 
 def _list_facts_of_invalid(stored: StoredJob, language: str) -> Mapping[Phrase, Phrase | str]:

@@ -334,7 +334,7 @@ def _explain_seed(before: Manifest, after: Manifest) -> list[Phrase]:
     return [
         phrase(
             "{name} comes with Paddock: from now on it stays as you have changed it, also when a newer Paddock brings "
-            "another. `paddock env rm {name}` takes the change back: the next start of the cluster makes the original",
+            "another. `paddock env rm {name}` takes the change back",
             name=name_of(before),
         )
     ]

@@ -18,7 +18,7 @@ from paddock.cli.cluster.lookup import NoJob
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.output.job_documents import build_job, build_run
-from paddock.cli.output.language import readers_language
+from paddock.cli.output.language import readers_language, say
 from paddock.cli.output.local_times import localize_times
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import stdout
@@ -146,13 +146,9 @@ async def _explain(client: PodApi, place: ClusterChoice, namespace: str, name: s
     bad = status.cause if has_failed_rank(status.phase, status.cause) else None
     document = {
         **build_job(job, status.cause, language),
-        "next": [_write(place.flags.fill(each), language) for each in steps],
+        "next": [say(place.flags.fill(each), language) for each in steps],
     }
     return Explanation(lines, explain(bad, language) if bad else "", document)
-
-
-def _write(said: Phrase | str, language: str) -> str:
-    return said if isinstance(said, str) else render(said, language)
 
 
 def _explain_kept(place: ClusterChoice, namespace: str, name: str, language: str) -> Explanation | None:

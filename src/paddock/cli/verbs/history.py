@@ -18,7 +18,7 @@ from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.session import choose_place, run
 from paddock.cli.follow.kept_runs import find_kept
 from paddock.cli.output import run_rows
-from paddock.cli.output.language import readers_language
+from paddock.cli.output.language import readers_language, say
 from paddock.cli.output.run_rows import RunRow
 from paddock.cli.output.streams import print_line, write_json
 from paddock.cli.output.terminal import is_narrow, print_table, stderr, stdout
@@ -254,4 +254,4 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool,
 
 
 def _notify(said: Phrase | str) -> None:
-    stderr().print(said if isinstance(said, str) else render(said, readers_language()), markup=False)
+    stderr().print(say(said, readers_language()), markup=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.language import localized, readers_language, say
 from paddock.cli.output.streams import print_answer
 from paddock.cli.output.terminal import stderr
 from paddock.cli.rendering.files import find_left, write_files
@@ -21,7 +21,7 @@ from paddock.kube.printable import show
 from paddock.places.losses import explain_losses
 from paddock.places.registry import PLACES
 from paddock.places.rendering import File, Platform, Rendering, Request, Unplaceable
-from paddock.words.phrases import Names, Phrase, counted, phrase, render
+from paddock.words.phrases import Names, Phrase, counted, phrase
 
 RUNNABLE = "bare"
 """The place whose machines `--run` reaches by ssh."""
@@ -137,7 +137,7 @@ def build_report(rendering: Rendering, directory: Path, written: list[Path], lef
     if rendering.steps:
         lines += ["", phrase("next, in {directory}:", directory=str(directory))]
         language = readers_language()
-        lines += [f"  {step if isinstance(step, str) else render(step, language)}" for step in rendering.steps]
+        lines += [f"  {say(step, language)}" for step in rendering.steps]
     return lines
 
 

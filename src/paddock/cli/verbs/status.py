@@ -85,14 +85,13 @@ def _find_orphans(place: Home) -> list[Path]:
 
 
 def explain_orphans(orphans: Sequence[Path]) -> Phrase:
-    """What takes room in the cache though no Environment has it, and what removes it."""
-    from paddock.app.cleaning.weights import read_links, weigh
-
+    """What takes room in the cache though no Environment has it, and what removes it. Not how much: each file of them
+    would be looked at, a second of `status`."""
     return counted(
-        "{count} built environment in {path} has no name any more ({size} come free): `{command}` removes it",
-        "{count} built environments in {path} have no name any more ({size} come free): `{command}` removes them",
-        count=len(orphans), path=str(orphans[0].parent), size=format_bytes(weigh(read_links(orphans)).frees),
-        command="paddock clean environments",
+        "{count} built environment in {path} has no name any more: `{command}` says what comes free, and removes it",
+        "{count} built environments in {path} have no name any more: `{command}` says what comes free, and removes "
+        "them",
+        count=len(orphans), path=str(orphans[0].parent), command="paddock clean environments",
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from paddock.jobs.apis.run_policy import read_limit_notices
 from paddock.jobs.apis.silent import read_silence
 from paddock.jobs.apis.success import choose_deciding, read_success
 from paddock.jobs.etcd import meets_at_etcd, survives_losses
+from paddock.jobs.frameworks.paddle_servers import waits_for_servers
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.labels import (
     KUEUE_ANNOTATION,
@@ -28,7 +29,6 @@ from paddock.jobs.launch import NO_LAUNCH, Launch
 from paddock.jobs.model import Job, Network, OnSilence, Policies, RestartScope, Role, Scheduling
 from paddock.jobs.mounts import read_mounts
 from paddock.jobs.queued import PODS, SUSPEND, misses_queue, starts_alone
-from paddock.jobs.servers_first import waits_for_servers
 from paddock.jobs.substitutions import read_notices
 from paddock.jobs.variables import read_variable_notices
 from paddock.kube.meta import Key

@@ -54,7 +54,7 @@ exit_codes = ExitCodes(echoes=frozenset({250, 15}), killed=frozenset({247}))
 after SIGKILL; and with 15 if it got SIGTERM itself. Measured with PaddlePaddle 3.3.1."""
 
 GLOO_PORT_OFFSET = 18
-GLOO_BY_HTTP = "3"
+GLOO_BY_FILES, GLOO_BY_HTTP = "2", "3"
 """PADDLE_GLOO_RENDEZVOUS: 1 is HDFS, 2 a file, 3 HTTP."""
 PIR = "FLAGS_enable_pir_api"
 """PaddlePaddle's program representation, on by default since 3.0. Parameter servers need the older one: with PIR
@@ -69,7 +69,7 @@ NUMBERS = {"ps": "PADDLE_PSERVER_ID", "worker": TRAINER_ID}
 """By role: the variable that has the rank's number within its role. A heter rank finds its number by its endpoint."""
 
 _TRAINING_ROLES = {"ps": "PSERVER", "worker": "TRAINER", "heter": paddle_heter.TRAINING_ROLE}
-_ENDPOINT_KEYS = {
+ENDPOINT_KEYS = {
     "ps": "PADDLE_PSERVERS_IP_PORT_LIST",
     "worker": "PADDLE_TRAINER_ENDPOINTS",
     "heter": "PADDLE_HETER_ENDPOINTS",
@@ -284,11 +284,11 @@ def build_endpoints(job: Job, addresses: Mapping[Rank, str], port: int) -> dict[
     }
     data = {"TRAINER_PORTS_NUM": str(PORTS_IN_BLOCK), "PADDLE_PORT": str(port)}
     for role, names in hosts.items():
-        data[_ENDPOINT_KEYS[role]] = ",".join(_endpoint(name, port) for name in names)
+        data[ENDPOINT_KEYS[role]] = ",".join(_endpoint(name, port) for name in names)
     if "worker" in hosts:
         data["PADDLE_TRAINERS"] = ",".join(hosts["worker"])
         data["PADDLE_TRAINERS_NUM"] = str(len(hosts["worker"]))
-    data |= paddle_heter.build_endpoints(hosts, data.get(_ENDPOINT_KEYS["heter"], ""))
+    data |= paddle_heter.build_endpoints(hosts, data.get(ENDPOINT_KEYS["heter"], ""))
     if "ps" in hosts:
         data[PIR] = "0"
     if job.network.gloo > 0 and "ps" in hosts:

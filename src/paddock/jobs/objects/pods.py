@@ -19,6 +19,8 @@ from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks import EnvVar
+from paddock.jobs.frameworks.paddle_servers import build_variables as build_gloo
+from paddock.jobs.frameworks.paddle_servers import wait_for_servers
 from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
 from paddock.jobs.labels import (
     ATTEMPT_LABEL,
@@ -59,8 +61,6 @@ from paddock.jobs.objects.outputs import build_variables, find_claim, mount_outp
 from paddock.jobs.objects.pod_groups import build_pod_group, find_priority_class
 from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
 from paddock.jobs.queued import mark_pod
-from paddock.jobs.servers_first import build_variables as build_gloo
-from paddock.jobs.servers_first import wait_for_servers
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
 from paddock.jobs.variables import ATTEMPT, CHECKPOINTS, METRICS, OUTPUTS, UNBUFFERED, merge_variables
 from paddock.kube.environments import DEFAULT_ANNOTATION, ENVIRONMENT_ANNOTATION, PATH_ANNOTATION, write_default

@@ -80,18 +80,11 @@ def read_request(
         raise UserError(phrase("a command is wanted behind `--`, as in `paddock run -- python train.py --lr 0.1`"))
     for word in words:
         _check_word(word)
-    if len(words) == 1 and len(words[0].split()) > 1 and not os.path.exists(words[0]):  # noqa: PTH110 - no OSError
-        raise UserError(
-            phrase(
-                "{word} is one word, and no program is called so: leave the quotes out, or have a shell read it: "
-                "`{command}`",
-                word=shlex.quote(words[0]), command=shlex.join(["paddock", "run", "--", "bash", "-c", words[0]]),
-            )
-        )  # fmt: skip
     local = place.home is not None
     if not local:
         _refuse_local_options(options)
     directory = find_directory(options.workdir)
+    _refuse_quoted(words, directory)
     launch = find_main(read_typed(words))
     program = launch.program
     requirements = options.requirements_path
@@ -248,14 +241,9 @@ def _build_secret(job: Checked, secrets: Sequence[tuple[str, str]]) -> list[Chec
     return [Checked(job.file, Document(secret), secret, SECRETS)]
 
 
-def change_job(
-    checked: Sequence[Checked], words: Sequence[str], options: ScriptOptions, environ: Mapping[str, str]
-) -> list[Checked]:
-    """The documents of a file, with what follows `--`, variables, --queue, --priority, --data, --resume, --outputs and
-    --hold for its one job. Raises `UserError`."""
-    for word in words:
-        _check_word(word)
-    if len(words) == 1 and len(words[0].split()) > 1 and not os.path.exists(words[0]):  # noqa: PTH110 - no OSError
+def _refuse_quoted(words: Sequence[str], directory: Path) -> None:
+    """A whole line of a shell in quotes, as other tools take it: no program is called so."""
+    if len(words) == 1 and len(words[0].split()) > 1 and not os.path.exists(directory / words[0]):  # noqa: PTH110
         raise UserError(
             phrase(
                 "{word} is one word, and no program is called so: leave the quotes out, or have a shell read it: "
@@ -263,6 +251,15 @@ def change_job(
                 word=shlex.quote(words[0]), command=shlex.join(["paddock", "run", "--", "bash", "-c", words[0]]),
             )
         )  # fmt: skip
+
+
+def change_job(
+    checked: Sequence[Checked], words: Sequence[str], options: ScriptOptions, environ: Mapping[str, str]
+) -> list[Checked]:
+    """The documents of a file, with what follows `--`, variables, --queue, --priority, --data, --resume, --outputs and
+    --hold for its one job. Raises `UserError`."""
+    for word in words:
+        _check_word(word)
     plain, hidden = read_plain(options.env, environ), read_hidden(options.env_files, options.secrets, environ)
     place, job = next((place, each) for place, each in enumerate(checked) if each.is_job)
     assert job.job is not None

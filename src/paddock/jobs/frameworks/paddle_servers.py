@@ -19,6 +19,7 @@ from typing import Any
 
 from paddock.jobs.first_containers import build_first
 from paddock.jobs.frameworks import EnvVar
+from paddock.jobs.frameworks.paddle import ENDPOINT_KEYS, GLOO_BY_FILES
 from paddock.jobs.frameworks.rendezvous import build_value
 from paddock.jobs.labels import SERVERS_CONTAINER, SERVERS_FIRST_ANNOTATION
 from paddock.jobs.model import Job, Rank
@@ -30,9 +31,7 @@ SECONDS = 120
 _SERVERS = "ps"
 _WORKERS_ALONE = 1
 """`withGloo`: the servers wait in gloo for each other, and with 2 for all ranks."""
-_BY_FILES = "2"
-"""PADDLE_GLOO_RENDEZVOUS, as `frameworks.paddle.GLOO_BY_HTTP`."""
-_ENDPOINTS = "PADDLE_PSERVERS_IP_PORT_LIST"
+_ENDPOINTS = ENDPOINT_KEYS[_SERVERS]
 
 _SHELL = """\
 for python in python3 python; do
@@ -76,7 +75,7 @@ def build_variables(job: Job, directory: str | None, attempt: int) -> list[EnvVa
     if directory is None or job.network.gloo == 0 or not waits_for_servers(job, directory):
         return []
     store = f"{directory}/{METRICS_DIRECTORY}/gloo-{attempt}"
-    return [build_value("PADDLE_GLOO_RENDEZVOUS", _BY_FILES), build_value("PADDLE_GLOO_FS_PATH", store)]
+    return [build_value("PADDLE_GLOO_RENDEZVOUS", GLOO_BY_FILES), build_value("PADDLE_GLOO_FS_PATH", store)]
 
 
 def _is_plain(directory: str | None) -> bool:
