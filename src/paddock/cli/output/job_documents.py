@@ -56,7 +56,7 @@ def build_run(run: RunRecord, language: str) -> dict[str, Any]:
 
 
 def identify_run(run: RunRecord) -> dict[str, Any]:
-    """Whose run it is."""
+    """The fields that name a run."""
     return {
         "apiVersion": run.api_version,
         "kind": run.kind,
