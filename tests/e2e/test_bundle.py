@@ -13,7 +13,7 @@ from support.printed import take_printed, type_printed
 from support.sandboxes import ONE_SANDBOX
 
 pytestmark = [ONE_SANDBOX]
-AGE = re.compile(r", \S+ ago")
+AGE = re.compile(r" \S+ ago")
 
 
 def test_a_job_that_failed_is_explained_from_its_bundle(shared: Cluster) -> None:

@@ -75,6 +75,7 @@ PADDLE: Mapping[str, str] = {
     "PADDLE_HETER_ENDPOINTS": "The same of every heterogeneous worker.",
     "PADDLE_TRAINERS, PADDLE_TRAINERS_NUM": "The hosts of the workers, and their number.",
     "PADDLE_WITH_GLOO, PADDLE_GLOO_RENDEZVOUS, PADDLE_GLOO_HTTP_ENDPOINT": "Gloo, where `withGloo` asks for it.",
+    "PADDLE_GLOO_FS_PATH": "On a laptop: where gloo's ranks meet, of workers that wait for their servers.",
     "PADDLE_LOG_DIR": "On a laptop: where the launcher writes its logs.",
     "PORT_RANGE": "On a laptop, and with `intranet: Host`: where the launcher takes free ports, 10000 to 19999.",
     "FLAGS_enable_pir_api": "`0` beside parameter servers, which need the older representation of programs.",

@@ -2,9 +2,8 @@
 
 The axis is the step of the whole training: where a program counts the steps of each epoch anew and says how many there
 are, they are added up; where it does not say, the axis is the epoch (`place`; what a line tells of its place is read by
-`logs.epochs`). Each attempt is a segment of its own, so a restart
-from a checkpoint draws no line back. What an attempt printed beyond the point where the next one began was lost and
-done again: it is `repeated`.
+`logs.epochs`). Each attempt is a segment of its own, so a restart from a checkpoint draws no line back. What an attempt
+printed beyond the point where the next one began was lost and done again: it is `repeated`.
 """
 
 from __future__ import annotations
